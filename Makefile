@@ -77,7 +77,7 @@ MEMORY     := $(shell [[ -w /dev/shm ]] && ! grep -q ' /dev/shm .*noexec' /proc/
 TEST_FLAGS := -vet=off -ldflags=-w -timeout=$(TEST_TIMEOUT) -p=$(TEST_P)
 GOTEST     := $(GO) run ./scripts/gotest
 # Packages that take long start first.
-TEST_PKGS  ?= ./e2e ./cmd/meup ./internal/webtest/pagetest ./internal/gateway ./internal/journal/natsjournal ./...
+TEST_PKGS  ?= ./e2e ./cmd/meup ./internal/testing/webtest ./internal/gateway ./internal/journal/natsjournal ./...
 
 # Packages that own concurrency.
 RACE_PKGS ?= ./...
@@ -165,7 +165,7 @@ bench-page: install-chromium ## measure the web page in a browser; writes bench/
 
 .PHONY: screenshots
 screenshots: install-chromium ## the pictures of the documentation, made anew in a browser, into docs/images
-	$(GO) test -count 1 -run '^TestScreenshots$$|^TestRecording$$' -v ./internal/webtest/pagetest -args -screenshots
+	$(GO) test -count 1 -run '^TestScreenshots$$|^TestRecording$$' -v ./internal/testing/webtest -args -screenshots
 
 .PHONY: fmt
 fmt: ## format the Go sources

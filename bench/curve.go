@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/meup-protocol/meup/bench/plot"
+	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // curve is the cost of a load at growing sizes.
@@ -58,7 +58,7 @@ func (o *options) drawCurves(dir string) error {
 				lines[name] = append(lines[name], medians(f)[c.key])
 			}
 		}
-		chart := plot.Chart{Title: c.title, Sizes: c.sizes, Size: c.size, Unit: c.cost, Lines: []plot.Line{
+		chart := wire.Chart{Title: c.title, Sizes: c.sizes, Size: c.size, Unit: c.cost, Lines: []wire.Line{
 			{Name: gatewayName, Color: "#0b57d0", Values: lines[gatewayName]},
 			{Name: bareName, Color: "#777", Values: lines[bareName]},
 			{Name: natsName, Color: "#b3261e", Values: lines[natsName]},

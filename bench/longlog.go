@@ -15,10 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/meup-protocol/meup/bench/words"
+	"github.com/meup-protocol/meup/bench/wire"
 )
 
-// A long log has turns of words.TurnEnvelopes envelopes. The turns of a round are under way at once; a thread has one in each of 10 rounds.
+// A long log has turns of wire.TurnEnvelopes envelopes. The turns of a round are under way at once; a thread has one in each of 10 rounds.
 const (
 	turnsAtOnce = 40
 	threadTurns = 10
@@ -28,7 +28,7 @@ const (
 // gateway starts over it: after it was stopped, and after it was killed.
 func longLog(n int) func(s *process, o *options) (figures, error) {
 	return func(s *process, _ *options) (figures, error) {
-		rounds := n / words.TurnEnvelopes / turnsAtOnce
+		rounds := n / wire.TurnEnvelopes / turnsAtOnce
 		newest := fmt.Sprintf("threads/q-%d?limit=10", (rounds-1)/threadTurns*threadTurns*turnsAtOnce)
 		fill, err := s.fillTurns(rounds)
 		if err != nil {
@@ -51,7 +51,7 @@ func longLog(n int) func(s *process, o *options) (figures, error) {
 		}
 		memory, err := s.memory("VmRSS")
 		f["memory"] = float64(memory) / 1e6
-		return f, errors.Join(err, s.disk(f, rounds*turnsAtOnce*words.TurnEnvelopes))
+		return f, errors.Join(err, s.disk(f, rounds*turnsAtOnce*wire.TurnEnvelopes))
 	}
 }
 
@@ -104,10 +104,10 @@ func (s *process) fillTurns(rounds int) (float64, error) {
 			if round%threadTurns > 0 {
 				follows = n - turnsAtOnce
 			}
-			words.WriteTurn(&questions, &work, n, follows)
+			wire.WriteTurn(&questions, &work, n, follows)
 		}
 		for i, frames := range [][]byte{questions.Bytes(), work.Bytes()} {
-			cr.sent += turnsAtOnce * []int{1, words.TurnEnvelopes - 1}[i]
+			cr.sent += turnsAtOnce * []int{1, wire.TurnEnvelopes - 1}[i]
 			if err := errors.Join(cr.conns[i].write(frames), cr.drain(cr.visit)); err != nil {
 				return 0, err
 			}

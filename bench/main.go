@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/meup-protocol/meup/bench/bare"
+	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // options are the flags.
@@ -89,7 +89,7 @@ func (o *options) profileFile(name string) string {
 // otherServer returns the server that this process is to be; nil: none.
 func otherServer() func() error {
 	if ring := os.Getenv(bareEnv); ring != "" {
-		return func() error { return bare.Run(ring) }
+		return func() error { return wire.RunBare(ring) }
 	}
 	if os.Getenv(natsEnv) != "" {
 		return runNATS

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/bench/wire"
-	"github.com/meup-protocol/meup/bench/words"
 )
 
 const fillBatch, questions = 250, 300 // envelopes, searches
@@ -25,7 +24,7 @@ const fillBatch, questions = 250, 300 // envelopes, searches
 // all of them, and searches over HTTP for two words, one request after the other.
 func searchLog(n int) func(s *process, o *options) (figures, error) {
 	return func(s *process, _ *options) (figures, error) {
-		w := words.New()
+		w := wire.NewSource()
 		fill, err := s.fillChats(n, w)
 		if err != nil {
 			return nil, err
@@ -59,7 +58,7 @@ func searchLog(n int) func(s *process, o *options) (figures, error) {
 }
 
 // fillChats writes n chats with texts of words, and returns the envelopes per second.
-func (s *process) fillChats(n int, w *words.Source) (float64, error) {
+func (s *process) fillChats(n int, w *wire.TextSource) (float64, error) {
 	cr, err := gather(s, []seat{{"bench", participantName(0), ""}})
 	if err != nil {
 		return 0, err

@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

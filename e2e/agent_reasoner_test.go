@@ -9,9 +9,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
-	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -44,7 +43,7 @@ func (r *deciderProc) restart(args ...string) {
 // registry and a reasoning service that decides.
 func openReasonerStage(t *testing.T, r *deciderProc, more ...string) *agentStage {
 	t.Helper()
-	fs := mcptoolstest.FilesystemServer(t)
+	fs := testkit.FilesystemServer(t)
 	docs, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

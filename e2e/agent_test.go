@@ -15,9 +15,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
-	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -45,7 +44,7 @@ type agentStage struct {
 // openAgentStage starts the agent with both servers of the npm registry.
 func openAgentStage(t *testing.T, more ...string) *agentStage {
 	t.Helper()
-	fs, everything := mcptoolstest.FilesystemServer(t), mcptoolstest.EverythingServer(t)
+	fs, everything := testkit.FilesystemServer(t), testkit.EverythingServer(t)
 	docs, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

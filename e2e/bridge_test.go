@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -26,7 +25,7 @@ spaces:
 // waits until it is in the space.
 func startBridge(t *testing.T, g *gatewayProc, alice *client.Client) *process {
 	t.Helper()
-	server := mcptoolstest.EverythingServer(t)
+	server := testkit.EverythingServer(t)
 	p := start(t, []string{"MEUP_TOKEN=tools-token-for-tests"}, filepath.Join(bin, "meup-agent"), "bridge",
 		"--gateway", "ws://"+g.addr+"/ws", "--space", "lab", "--mcp", server, "--log-level", "debug")
 	eventually(t, "the bridge is there", func() bool {

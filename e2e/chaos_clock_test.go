@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // clock is the wall clock of one process of the program that buildClockGateway

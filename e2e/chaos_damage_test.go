@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // damaged is a gateway whose data folder is damaged, copied and swapped.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 var chaosTime = flag.Duration("chaos", 0, "how long each run of random faults lasts; 0: 20 seconds with make slow, otherwise each fault occurs once")

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // maxEarlyPackages bounds how many packages of the gateway are initialized

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 	"github.com/meup-protocol/meup/protocol"
 )
 

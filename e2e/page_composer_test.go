@@ -4,7 +4,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 // Enter sends, Shift-Enter begins a line, "@" completes names, and a draft

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/meup-protocol/meup/internal/testkit"
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 // patienceMS is testkit.Patience in a script.

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
 	"github.com/meup-protocol/meup/protocol"
 )
 

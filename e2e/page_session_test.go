@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 // listening records the page's console output for checks.

@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/testkit"
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -50,7 +50,7 @@ spaces:
 // TestPage opens the page of a real gateway in a real browser, one for all.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	browser := webtest.Start(t)
+	browser := webtest.StartBrowser(t)
 	for _, test := range []struct {
 		name string
 		run  func(*pageStage)

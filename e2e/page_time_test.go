@@ -5,7 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 // The timeline shows the space as it was at any moment, and plays it.

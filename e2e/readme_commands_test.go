@@ -14,7 +14,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

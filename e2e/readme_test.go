@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

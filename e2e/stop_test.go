@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // stoppedInTime measures, with make slow, that a gateway has ended within the bound

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/meup-protocol/meup/internal/webtest/pagetest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 // barePage appends the text of each envelope, keeps as many lines as the real
@@ -36,7 +36,7 @@ type bare struct {
 	running sync.WaitGroup
 }
 
-func serveBare(b *testing.B, s *pagetest.Stage) *bare {
+func serveBare(b *testing.B, s *webtest.Stage) *bare {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &bare{cancel: cancel}
@@ -53,7 +53,7 @@ func serveBare(b *testing.B, s *pagetest.Stage) *bare {
 			return
 		}
 		defer ws.CloseNow()
-		from, _, err := websocket.Dial(ctx, s.Gateway.URL(pagetest.Space)+"&since=0", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer ada-token"}}})
+		from, _, err := websocket.Dial(ctx, s.Gateway.URL(webtest.StageSpace)+"&since=0", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer ada-token"}}})
 		if err != nil {
 			return
 		}

@@ -13,8 +13,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/meup-protocol/meup/internal/webtest"
-	"github.com/meup-protocol/meup/internal/webtest/pagetest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 // Parameters of the measurements.
@@ -72,15 +71,15 @@ func newTab(b *testing.B, browser *webtest.Browser) *webtest.Tab {
 	return tab
 }
 
-func stage(b *testing.B) *pagetest.Stage {
+func stage(b *testing.B) *webtest.Stage {
 	b.Helper()
-	return pagetest.NewWith(b, []string{"bot"}, map[string][]string{viewer: {"*", "observe"}})
+	return webtest.NewStageWith(b, []string{"bot"}, map[string][]string{viewer: {"*", "observe"}})
 }
 
 // BenchmarkFirstLoad measures the compressed size of a first visit until the
 // page appears, and of a visit that opens every panel.
 func BenchmarkFirstLoad(b *testing.B) {
-	s, browser := stage(b), webtest.Start(b)
+	s, browser := stage(b), webtest.StartBrowser(b)
 	const loaded = `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")).filter(e => /\/(assets\/.*)?$/.test(new URL(e.name).pathname)).reduce((n, e) => n + e.encodedBodySize, 0) / 1000`
 	for range b.N {
 		tab := newTab(b, browser)
@@ -94,7 +93,7 @@ func BenchmarkFirstLoad(b *testing.B) {
 // that shows messages, for a signed-in participant in a space with a thousand
 // messages.
 func BenchmarkFirstContent(b *testing.B) {
-	s, browser := stage(b), webtest.Start(b)
+	s, browser := stage(b), webtest.StartBrowser(b)
 	s.Send("bot", talk(messages)...)
 	last := fmt.Sprintf(`document.querySelector('[data-id="m-%d"]') !== null && window.watched.first > 0`, messages-1)
 	b.Run("page", func(b *testing.B) {
@@ -127,7 +126,7 @@ func BenchmarkFirstContent(b *testing.B) {
 
 // BenchmarkBurst sends 500 envelopes a second for 20 seconds. Each must arrive.
 func BenchmarkBurst(b *testing.B) {
-	browser := webtest.Start(b)
+	browser := webtest.StartBrowser(b)
 	total := rate * int(burst/time.Second)
 	held := `new Set(document.querySelector("meup-space-page").shell.envelopes.filter(e => /^[erc]-/.test(e.id)).map(e => e.id)).size`
 	b.Run("page", func(b *testing.B) {
@@ -173,7 +172,7 @@ func noteBurst(b *testing.B, note func(*testing.B, string, string, better, float
 // BenchmarkHour measures the memory of the page after an hour's worth of
 // traffic, and after another one.
 func BenchmarkHour(b *testing.B) {
-	browser := webtest.Start(b)
+	browser := webtest.StartBrowser(b)
 	b.Run("page", func(b *testing.B) {
 		for range b.N {
 			s := stage(b)
@@ -183,7 +182,7 @@ func BenchmarkHour(b *testing.B) {
 			note(b, "heap of an empty space", "MB", less, heap(b, tab))
 			reset(tab)
 			for n, name := range []string{"an hour", "two hours"} {
-				s.SendAtRate("bot", hour, hourRate, beat, func(i int) pagetest.Envelope { return traffic(n*hour + i) })
+				s.SendAtRate("bot", hour, hourRate, beat, func(i int) webtest.Envelope { return traffic(n*hour + i) })
 				tab.Await(fmt.Sprintf(`document.querySelector("meup-space-page").shell.state.head >= %d`, s.Head("bot")))
 				note(b, "heap after "+name, "MB", less, heap(b, tab))
 				note(b, "elements after "+name, "", less, webtest.Eval[float64](tab, `document.querySelectorAll("*").length`))

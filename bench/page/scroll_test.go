@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 // long is the number of messages of a long conversation.
@@ -17,7 +17,7 @@ const scrolling = 10 * time.Second
 // BenchmarkScroll scrolls up through a loaded conversation of ten thousand
 // messages, 40 pixels a frame; the bare page has 5,000 lines of text.
 func BenchmarkScroll(b *testing.B) {
-	s, browser := stage(b), webtest.Start(b)
+	s, browser := stage(b), webtest.StartBrowser(b)
 	s.Send("bot", talk(long)...)
 	for range b.N {
 		tab := newTab(b, browser)

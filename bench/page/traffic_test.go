@@ -3,7 +3,7 @@ package page
 import (
 	"fmt"
 
-	"github.com/meup-protocol/meup/internal/webtest/pagetest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 // agents is the number of agents that reason in parallel.
@@ -15,20 +15,20 @@ const words = "The list of open points is in `docs/release.md`, the checks run o
 // traffic returns the n-th envelope of a busy space: of forty, four are
 // messages, two begin and end a context, and the others are thoughts and calls
 // in it.
-func traffic(n int) pagetest.Envelope {
+func traffic(n int) webtest.Envelope {
 	agent := n % agents
 	turn := n / agents / 10
 	context := fmt.Sprintf("r-%d-%d", agent, turn)
 	id := fmt.Sprintf("e-%d", n)
-	in := func(kind string, payload map[string]any) pagetest.Envelope {
-		return pagetest.Envelope{"id": id, "kind": kind, "context": context, "payload": payload}
+	in := func(kind string, payload map[string]any) webtest.Envelope {
+		return webtest.Envelope{"id": id, "kind": kind, "context": context, "payload": payload}
 	}
 	call := fmt.Sprintf("c-%d-%d", agent, turn)
 	switch n / agents % 10 {
 	case 0:
-		return pagetest.Markdown(id, "**"+fmt.Sprint(n)+"** "+words)
+		return webtest.Markdown(id, "**"+fmt.Sprint(n)+"** "+words)
 	case 1:
-		return pagetest.Envelope{"id": context, "kind": "reasoning.start", "payload": map[string]any{"message": words}}
+		return webtest.Envelope{"id": context, "kind": "reasoning.start", "payload": map[string]any{"message": words}}
 	case 4:
 		e := in("mcp.request", map[string]any{"id": n, "method": "tools/call", "params": map[string]any{"name": "read_file", "arguments": map[string]any{"path": words}}})
 		e["id"] = call
@@ -45,10 +45,10 @@ func traffic(n int) pagetest.Envelope {
 }
 
 // talk returns n messages.
-func talk(n int) []pagetest.Envelope {
-	var list []pagetest.Envelope
+func talk(n int) []webtest.Envelope {
+	var list []webtest.Envelope
 	for i := range n {
-		list = append(list, pagetest.Chat(fmt.Sprintf("m-%d", i), fmt.Sprint(i, " ", words)))
+		list = append(list, webtest.Chat(fmt.Sprintf("m-%d", i), fmt.Sprint(i, " ", words)))
 	}
 	return list
 }

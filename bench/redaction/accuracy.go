@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/safety/safetytest"
+	"github.com/meup-protocol/meup/internal/testing/safetytest"
 )
 
 // Sizes of the corpus for both detectors.

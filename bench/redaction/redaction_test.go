@@ -6,8 +6,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/zricethezav/gitleaks/v8/logging"
 
-	"github.com/meup-protocol/meup/internal/redact"
-	"github.com/meup-protocol/meup/internal/safety/safetytest"
+	"github.com/meup-protocol/meup/internal/safety/redact"
+	"github.com/meup-protocol/meup/internal/testing/safetytest"
 	"github.com/meup-protocol/meup/protocol"
 )
 

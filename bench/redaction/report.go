@@ -11,8 +11,8 @@ import (
 
 	"github.com/zricethezav/gitleaks/v8/detect"
 
-	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 

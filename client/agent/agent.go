@@ -37,12 +37,11 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/elicit"
-	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/mcp/elicit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -114,7 +113,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.OnQuestion == nil && a.Tools == nil {
 		return errors.New(prefix + "neither OnQuestion nor Tools is set")
 	}
-	if _, err := addressing.ParseMode(string(a.mode())); err != nil {
+	if _, err := intake.ParseMode(string(a.mode())); err != nil {
 		return fmt.Errorf(prefix+"%w", err)
 	}
 	address, err := client.HTTPURL(a.Client.URL)
@@ -180,11 +179,11 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
-func (a *Agent) mode() addressing.Mode {
+func (a *Agent) mode() intake.Mode {
 	if a.Answers == Auto {
-		return addressing.Auto
+		return intake.Auto
 	}
-	return addressing.Mode(a.Answers)
+	return intake.Mode(a.Answers)
 }
 
 // serve answers in a space that was joined.
@@ -207,11 +206,11 @@ func (a *Agent) serve(ctx context.Context, c *client.Client, log *slog.Logger, h
 		return host.Run(ctx)
 	}
 	o := agent.Options{
-		Space: c, Solver: solver{a, c, log}, Approach: "program", Name: a.Name, Answer: a.mode(), CatchUp: catchup.Auto, History: history,
+		Space: c, Solver: solver{a, c, log}, Approach: "program", Name: a.Name, Answer: a.mode(), CatchUp: intake.CatchUpAuto, History: history,
 		OwnToolsOnly: true, ToolTimeout: a.CallTimeout, ProposalTimeout: a.ProposalTimeout, NoProposals: a.NoProposals, MaxQuestions: a.MaxQuestions, Logger: log,
 	}
 	if a.IgnoreEarlier {
-		o.CatchUp = catchup.Off
+		o.CatchUp = intake.CatchUpOff
 	}
 	if a.OnElicitation != nil {
 		o.OnElicitation = a.elicit

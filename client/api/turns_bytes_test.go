@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )

@@ -18,12 +18,10 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/acp"
-	"github.com/meup-protocol/meup/internal/agent/addressing"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/subprocess"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 // acpFlags are the flags of acp.
@@ -81,8 +79,8 @@ func (f *acpFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.mode, "mode", "", "mode of the agent's sessions, by the agent's own name for it, such as default or plan; empty: the agent's choice, which may ask for no permission")
 	fl.StringVar(&f.spaceTools, "space-tools", "auto", "auto: the agent gets the tools of the space, by the gateway's /mcp; off: it does not")
 	fl.StringVar(&f.name, "name", "", "name for mentions, in addition to the participant's id")
-	fl.StringVar(&f.answer, "answer", string(addressing.Auto), "chats to answer: addressed, mentioned (also @name), any (also chats to all), auto (any, or mentioned if another agent is connected)")
-	fl.StringVar(&f.catchUp, "catch-up", string(catchup.Auto), "questions from before the start to answer: auto (of the last hour, if the agent was in the space before them), all (all without an answer), off (none)")
+	fl.StringVar(&f.answer, "answer", string(intake.Auto), "chats to answer: addressed, mentioned (also @name), any (also chats to all), auto (any, or mentioned if another agent is connected)")
+	fl.StringVar(&f.catchUp, "catch-up", string(intake.CatchUpAuto), "questions from before the start to answer: auto (of the last hour, if the agent was in the space before them), all (all without an answer), off (none)")
 	fl.IntVar(&f.questions, "max-questions", 4, "maximum of questions that are answered at the same time")
 	fl.IntVar(&f.maxHops, "max-hops", 4, "maximum of answers of agents that follow from one another")
 	fl.IntVar(&f.sessions, "max-sessions", 32, "maximum of sessions of the agent that are kept open, one for each thread")
@@ -127,10 +125,10 @@ func (f *acpFlags) check() error {
 		return program.Usagef("--max-tokens must not be negative")
 	}
 	f.words = words
-	if _, err := addressing.ParseMode(f.answer); err != nil {
+	if _, err := intake.ParseMode(f.answer); err != nil {
 		return program.Usagef("--answer: %w", err)
 	}
-	if _, err := catchup.ParseMode(f.catchUp); err != nil {
+	if _, err := intake.ParseCatchUp(f.catchUp); err != nil {
 		return program.Usagef("--catch-up: %w", err)
 	}
 	if f.dir, err = filepath.Abs(f.dir); err != nil {
@@ -156,7 +154,7 @@ func runACP(ctx context.Context, f *acpFlags) error {
 func serveACP(ctx context.Context, f *acpFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
 	own := serversOf(servers)
 	o := acp.Options{
-		Command: f.words, Dir: f.dir, Env: subprocess.Environment(f.env...), Mode: f.mode, MCPServers: own, ProposalTimeout: f.proposalTimeout,
+		Command: f.words, Dir: f.dir, Env: mcptools.Environment(f.env...), Mode: f.mode, MCPServers: own, ProposalTimeout: f.proposalTimeout,
 		IdleTimeout: f.idleTimeout, StartTimeout: f.startTimeout, GrantTime: f.grantTime, MaxCost: f.maxCost, MaxTokens: f.maxTokens,
 		MaxSessions: f.sessions, Version: program.Version(version), Log: log,
 	}
@@ -190,8 +188,8 @@ func serveACP(ctx context.Context, f *acpFlags, token string, servers []mcptools
 	participant.WarnMissing(log, c.Welcome().You.Capabilities, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
 	log.Info("agent program started", "name", solver.Name(), "dir", f.dir)
 	return agent.New(agent.Options{
-		Space: c, Solver: solver, Approach: strings.TrimSpace("acp " + solver.Name()), Name: f.name, Answer: addressing.Mode(f.answer),
-		CatchUp: catchup.Mode(f.catchUp), History: history, ShowThinking: true, OwnToolsOnly: true, MaxQuestions: f.questions,
+		Space: c, Solver: solver, Approach: strings.TrimSpace("acp " + solver.Name()), Name: f.name, Answer: intake.Mode(f.answer),
+		CatchUp: intake.CatchUp(f.catchUp), History: history, ShowThinking: true, OwnToolsOnly: true, MaxQuestions: f.questions,
 		MaxHops: f.maxHops, Logger: log,
 	}).Run(ctx)
 }

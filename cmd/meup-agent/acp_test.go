@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,7 +37,7 @@ func TestACP_SDKAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	proposed := await(ctx, t, alice, func(e *protocol.Envelope) bool { return e.Kind == protocol.KindMCPProposal })
-	approval, err := proposal.Approval(&proposed, "approved", "")
+	approval, err := exchange.Approval(&proposed, "approved", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/toolpins"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -127,11 +126,11 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 		return err
 	}
 	defer history.Close()
-	var pins *toolpins.Pins
+	var pins *bridge.Pins
 	switch held := c.Welcome().You.Capabilities; {
 	case f.noPins:
 	case f.pinTools || participant.MayAllow(held, protocol.KindCapabilityGrant):
-		pins = toolpins.New(toolpins.Options{Space: c, History: history, Required: f.pinTools, Logger: log})
+		pins = bridge.NewPins(bridge.PinOptions{Space: c, History: history, Required: f.pinTools, Logger: log})
 		participant.WarnMissing(log, held, pinNeeds...)
 	default:
 		log.Info("tools are not pinned: changed ones are offered at once; the capabilities mcp.proposal and capability.grant to itself pin them")

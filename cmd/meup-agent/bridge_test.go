@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
 

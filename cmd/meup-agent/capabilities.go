@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/program/programtest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/programtest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // draining is a gateway that asks all clients to return in an hour.

@@ -7,12 +7,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/meup-protocol/meup/internal/agent/addressing"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/subprocess"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 // runFlags are the flags of run.
@@ -46,8 +44,8 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.docs, "docs", "", "folder of text files to answer from; needs no MCP server")
 	fl.BoolVar(&f.memory, "memory", false, "search and read the log of the space with the tools context.fts_search, context.read and context.thread")
 	fl.StringVar(&f.spaceTools, "space-tools", "auto", "auto: also use the tools that other participants offer; off: only the tools of the agent's own servers")
-	fl.StringVar(&f.answer, "answer", string(addressing.Auto), "chats to answer: addressed, mentioned (also @name), any (also chats to all), auto (any, or mentioned if another agent is connected)")
-	fl.StringVar(&f.catchUp, "catch-up", string(catchup.Auto), "questions from before the start to answer: auto (of the last hour, if the agent was in the space before them), all (all without an answer), off (none)")
+	fl.StringVar(&f.answer, "answer", string(intake.Auto), "chats to answer: addressed, mentioned (also @name), any (also chats to all), auto (any, or mentioned if another agent is connected)")
+	fl.StringVar(&f.catchUp, "catch-up", string(intake.CatchUpAuto), "questions from before the start to answer: auto (of the last hour, if the agent was in the space before them), all (all without an answer), off (none)")
 	fl.IntVar(&f.maxSteps, "max-steps", 8, "maximum of steps with tools for one question")
 	fl.IntVar(&f.maxHops, "max-hops", 4, "maximum of answers of agents that follow from one another")
 	fl.DurationVar(&f.proposalTimeout, "proposal-timeout", 5*time.Minute, "time until a proposal without a decision expires; 0: do not propose calls that are not allowed")
@@ -74,10 +72,10 @@ func (f *runFlags) check() error {
 	case f.docs != "" && !isFolder(f.docs):
 		return program.Usagef("--docs %s: expected a folder", f.docs)
 	}
-	if _, err := addressing.ParseMode(f.answer); err != nil {
+	if _, err := intake.ParseMode(f.answer); err != nil {
 		return program.Usagef("--answer: %w", err)
 	}
-	if _, err := catchup.ParseMode(f.catchUp); err != nil {
+	if _, err := intake.ParseCatchUp(f.catchUp); err != nil {
 		return program.Usagef("--catch-up: %w", err)
 	}
 	return f.think.check()
@@ -92,5 +90,5 @@ func (f *runFlags) docServers() ([]mcptools.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find own program: %w", err)
 	}
-	return []mcptools.Server{{Name: "docs", Command: []string{self, "docserver", f.docs}, Env: subprocess.Environment(f.mcpEnv...)}}, nil
+	return []mcptools.Server{{Name: "docs", Command: []string{self, "docserver", f.docs}, Env: mcptools.Environment(f.mcpEnv...)}}, nil
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/agent/docserver"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
 )
 
 // version is set by the linker for a release.
@@ -61,7 +61,7 @@ func newDocserver() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			err := docserver.Serve(c.Context(), args[0], program.Version(version), os.Stdin, os.Stdout)
+			err := toolserver.ServeDocuments(c.Context(), args[0], program.Version(version), os.Stdin, os.Stdout)
 			if c.Context().Err() != nil {
 				return nil // terminated
 			}

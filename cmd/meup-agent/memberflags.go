@@ -17,9 +17,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/subprocess"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 // memberFlags are the flags that run and bridge share.
@@ -99,9 +98,9 @@ func (f *memberFlags) token() (string, error) {
 }
 
 // servers returns the MCP servers that the flags name. Their commands get the
-// variables of subprocess.Environment and of --mcp-env.
+// variables of mcptools.Environment and of --mcp-env.
 func (f *memberFlags) servers() ([]mcptools.Server, error) {
-	env := subprocess.Environment(f.mcpEnv...)
+	env := mcptools.Environment(f.mcpEnv...)
 	var list []mcptools.Server
 	for _, line := range f.mcp {
 		words, err := splitWords(line)

@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/agent/telemetry/otlp"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 // shutdownTimeout bounds the flush of telemetry at shutdown.

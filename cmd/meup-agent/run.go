@@ -10,12 +10,11 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/addressing"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/memorytools"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -102,7 +101,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	defer history.Close()
 	var answering atomic.Pointer[agent.Agent]
 	if f.memory {
-		memory := memorytools.New(memorytools.Options{Memory: history, Space: f.space, Version: program.Version(version), Before: func() protocol.Seq {
+		memory := toolserver.NewMemory(toolserver.MemoryOptions{Memory: history, Space: f.space, Version: program.Version(version), Before: func() protocol.Seq {
 			return answering.Load().OldestQuestion() // tools are called by the agent only
 		}})
 		servers = append(servers, mcptools.Server{Name: "memory", InProcess: memory})
@@ -127,7 +126,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	}
 	a := agent.New(agent.Options{
 		Space: c, Tools: tools, Planner: thinker, Approach: thinker.Approach, Instructions: instructions,
-		Name: f.name, Answer: addressing.Mode(f.answer), CatchUp: catchup.Mode(f.catchUp), History: history,
+		Name: f.name, Answer: intake.Mode(f.answer), CatchUp: intake.CatchUp(f.catchUp), History: history,
 		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
 		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout, MaxToolTimeout: f.toolMaxTimeout,
 		DelegateTimeout: delegateTimeout,

@@ -8,16 +8,15 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/reasoner"
-	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // The decisions of a Reasoning API can be queried by the question.
 func TestRun_SessionIsTheQuestion(t *testing.T) {
-	store := decisionlog.New(decisionlog.Options{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
+	store := reasoner.NewDecisionLog(reasoner.DecisionLogOptions{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
 	service := httptest.NewServer(httpapi.New(httpapi.Options{Service: reasoner.New(reasoner.Options{Record: store.Add}), Logs: store}))
 	t.Cleanup(service.Close)
 	ctx, alice, p := together(t, meuptest.Start(t, config), "run", "--docs", t.TempDir(), "--reasoner", service.URL)

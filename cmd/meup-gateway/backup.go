@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/gateway"
-	"github.com/meup-protocol/meup/internal/gateway/backup"
+	"github.com/meup-protocol/meup/internal/gateway/archive"
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/privatedir"
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/privatedir"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 type backupFlags struct {
@@ -79,7 +79,7 @@ func runBackup(ctx context.Context, f backupFlags, stdout, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	r, err := backup.Create(ctx, backup.Options{
+	r, err := archive.CreateBackup(ctx, archive.BackupOptions{
 		Data: data, To: f.to, Force: f.force, Embedded: f.config != "", Version: buildVersion().Version,
 		Progress: stderr, Logger: program.TextLogger(stderr, slog.LevelWarn),
 	})
@@ -97,7 +97,7 @@ func runBackup(ctx context.Context, f backupFlags, stdout, stderr io.Writer) err
 		gateway = "the running gateway"
 	}
 	fmt.Fprintf(stdout, "Log %s of %s: %s\n", r.Log, gateway, content(r.Entries, r.Spaces))
-	fmt.Fprintf(stdout, "%s: %s in %s\n", r.To, backup.Size(r.Size), time.Duration(r.Seconds*float64(time.Second)).Round(10*time.Millisecond))
+	fmt.Fprintf(stdout, "%s: %s in %s\n", r.To, archive.ByteSize(r.Size), time.Duration(r.Seconds*float64(time.Second)).Round(10*time.Millisecond))
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (f backupFlags) dataFolder(stderr io.Writer) (string, error) {
 	case err != nil:
 		return "", err
 	case cfg.NATS != "":
-		return "", backup.ErrNATS
+		return "", archive.ErrNATS
 	case cfg.Data == gateway.InMemory:
 		return "", fmt.Errorf("%s keeps the log in memory: there is nothing to back up", f.config)
 	}
@@ -197,7 +197,7 @@ func runRestore(ctx context.Context, f restoreFlags, stdout, stderr io.Writer) e
 		return program.Usagef("--from FILE.tar.gz (or a folder) and --data DIR are required")
 	}
 	privatedir.Umask()
-	r, err := backup.Restore(ctx, backup.RestoreOptions{
+	r, err := archive.Restore(ctx, archive.RestoreOptions{
 		From: f.from, Data: f.data, Force: f.force, Progress: stderr, Logger: program.TextLogger(stderr, slog.LevelWarn),
 	})
 	if ctx.Err() != nil && err != nil {
@@ -209,7 +209,7 @@ func runRestore(ctx context.Context, f restoreFlags, stdout, stderr io.Writer) e
 	if f.json {
 		return json.NewEncoder(stdout).Encode(r)
 	}
-	fmt.Fprintf(stdout, "Restored into %s: %s, %s\n", r.Data, content(r.Entries, r.Spaces), backup.Size(r.Bytes))
+	fmt.Fprintf(stdout, "Restored into %s: %s, %s\n", r.Data, content(r.Entries, r.Spaces), archive.ByteSize(r.Bytes))
 	fmt.Fprintf(stdout, "The backup is of %s, by meup-gateway %s\n", r.Created.Format(time.RFC3339), r.Version)
 	fmt.Fprintf(stdout, "The log has the new id %s (before: %s): clients that resume read it from the beginning\n", r.Log, r.OldLog)
 	if r.Replaced != "" {

@@ -16,19 +16,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client"
+	scene "github.com/meup-protocol/meup/cmd/meup-gateway/demo"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
-	scene "github.com/meup-protocol/meup/internal/demo"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -121,7 +120,7 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	s := &demoEnv{flags: f, out: out, dir: dir, log: program.TextLogger(errOut, checked.Log.Level)}
 	s.tokens = make(map[string]string)
 	for _, name := range append([]protocol.ParticipantID{"you", "guide", "helper"}, scene.Cast()...) {
-		s.tokens[variable(name)], _ = auth.NewToken()
+		s.tokens[variable(name)], _ = access.NewToken()
 	}
 	if s.docs, err = s.findDocs(); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (s *demoEnv) run(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { // ends with ctx; waited for below
 		ended <- agent.New(agent.Options{
-			Space: guide, Tools: tools, Planner: thinker, Approach: thinker.Approach, Answer: addressing.Any, Logger: s.log,
+			Space: guide, Tools: tools, Planner: thinker, Approach: thinker.Approach, Answer: intake.Any, Logger: s.log,
 		}).Run(ctx)
 	}()
 	if s.flags.ask != "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 

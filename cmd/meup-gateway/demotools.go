@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
 )
 
 //go:embed sample
@@ -62,7 +62,7 @@ func (s *demoEnv) toolOptions() mcptools.Options {
 }
 
 func (s *demoEnv) goTools(ctx context.Context) (*mcptools.Set, error) {
-	server, closeDir, err := docserver.New(s.docs, version)
+	server, closeDir, err := toolserver.NewDocuments(s.docs, version)
 	if err != nil {
 		return nil, err
 	}

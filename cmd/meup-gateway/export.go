@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/gateway"
-	"github.com/meup-protocol/meup/internal/gateway/export"
-	"github.com/meup-protocol/meup/internal/privatedir"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/gateway/archive"
+	"github.com/meup-protocol/meup/internal/kit/privatedir"
+	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -79,7 +79,7 @@ are used. jsonl is the log as it is stored, after the gateway's safety rules.`,
 	fl.StringVar(&f.data, "data", "", "folder of the embedded log of a stopped gateway")
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
-	fl.StringVar(&f.format, "format", export.Lines, "jsonl, md or otel")
+	fl.StringVar(&f.format, "format", archive.Lines, "jsonl, md or otel")
 	fl.StringVar(&f.output, "output", "", "file to write, atomically (default: standard output)")
 	fl.StringVar(&f.since, "since", "", "start after this seq, or at a time: a day, a time (RFC 3339), or a duration before now (jsonl)")
 	fl.StringVar(&f.until, "until", "", "only envelopes before this time (jsonl)")
@@ -99,7 +99,7 @@ func (f *exportFlags) check() error {
 		return program.Usagef("use either --data or --gateway, not both")
 	case f.config != "" && f.gateway != "":
 		return program.Usagef("--config cannot be used with --gateway: a running gateway masks by its own configuration")
-	case f.format != export.Lines && f.format != export.Markdown && f.format != export.Traces:
+	case f.format != archive.Lines && f.format != archive.Markdown && f.format != archive.Traces:
 		return program.Usagef("unknown format %q; use jsonl, md or otel", f.format)
 	case f.thread != "" && !protocol.ValidID(f.thread):
 		return program.Usagef("--thread %q is not the id of a message", f.thread)
@@ -112,8 +112,8 @@ func (f *exportFlags) check() error {
 }
 
 // filter adds the filters of the flags to the options.
-func (f *exportFlags) filter(o *export.Options, now time.Time) error {
-	if f.format != export.Lines && (f.since != "" || f.until != "" || len(f.from)+len(f.kinds) > 0) {
+func (f *exportFlags) filter(o *archive.ExportOptions, now time.Time) error {
+	if f.format != archive.Lines && (f.since != "" || f.until != "" || len(f.from)+len(f.kinds) > 0) {
 		return program.Usagef("--since, --until, --from and --kinds require --format jsonl")
 	}
 	var begin time.Time
@@ -147,7 +147,7 @@ func runExport(ctx context.Context, f exportFlags, stdout, progress io.Writer) (
 	if err := f.check(); err != nil {
 		return err
 	}
-	o := export.Options{Thread: protocol.ID(f.thread), Job: protocol.ID(f.job), Format: f.format, Output: f.output}
+	o := archive.ExportOptions{Thread: protocol.ID(f.thread), Job: protocol.ID(f.job), Format: f.format, Output: f.output}
 	if err := f.filter(&o, time.Now()); err != nil {
 		return err
 	}
@@ -157,17 +157,17 @@ func runExport(ctx context.Context, f exportFlags, stdout, progress io.Writer) (
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	return export.Write(ctx, source, o, stdout, progress)
+	return archive.WriteExport(ctx, source, o, stdout, progress)
 }
 
 // open opens the log to export.
-func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (export.Source, error) {
+func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (archive.ExportSource, error) {
 	if f.gateway != "" {
 		token := os.Getenv(f.tokenEnv)
 		if token == "" {
 			return nil, fmt.Errorf("the environment variable %s is not set: it must contain the token", f.tokenEnv)
 		}
-		source, err := export.OpenGateway(f.gateway, token, f.space)
+		source, err := archive.OpenGateway(f.gateway, token, f.space)
 		if err != nil {
 			return nil, program.Usagef("--gateway, --token-env: %w", err)
 		}
@@ -177,14 +177,14 @@ func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (export.Sour
 	if err != nil {
 		return nil, err
 	}
-	return export.OpenFolder(ctx, data, f.space, mask, program.TextLogger(warnings, slog.LevelWarn))
+	return archive.OpenFolder(ctx, data, f.space, mask, program.TextLogger(warnings, slog.LevelWarn))
 }
 
 // configured returns the folder, and the masker for all secrets in the
 // gateway's configuration, if there is one.
 func (f *exportFlags) configured(warnings io.Writer) (data string, mask turns.Masker, err error) {
 	if f.config == "" {
-		if f.format != export.Lines {
+		if f.format != archive.Lines {
 			fmt.Fprintln(warnings, "Without --config, secrets are masked by the built-in rules only.")
 		}
 		mask, err = safety.New(safety.Config{})

@@ -12,10 +12,10 @@ import (
 	"unicode"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/export"
+	"github.com/meup-protocol/meup/internal/gateway/archive"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -43,7 +43,7 @@ func TestExport_HiddenEntries(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []string{export.Lines, export.Markdown, export.Traces} {
+	for _, format := range []string{archive.Lines, archive.Markdown, archive.Traces} {
 		out := mustExport(t, exportFlags{space: "lab", data: dir, format: format})
 		if !strings.Contains(out, "for all") || strings.Contains(out, "for nobody") {
 			t.Errorf("%s: %s", format, out)
@@ -73,7 +73,7 @@ func TestExport_RemotePages(t *testing.T) {
 		post(t, g.HTTP()+"/api/spaces/lab/envelopes", "["+strings.Join(list, ",")+"]")
 	}
 	t.Setenv("EXPORT_TOKEN", "alice-token")
-	f := exportFlags{space: "lab", gateway: g.HTTP(), tokenEnv: "EXPORT_TOKEN", format: export.Lines}
+	f := exportFlags{space: "lab", gateway: g.HTTP(), tokenEnv: "EXPORT_TOKEN", format: archive.Lines}
 	list, err := api.DecodeLines([]byte(mustExport(t, f)))
 	if err != nil || len(list) != n {
 		t.Fatalf("%d envelopes, %v", len(list), err)
@@ -83,7 +83,7 @@ func TestExport_RemotePages(t *testing.T) {
 			t.Fatalf("envelope %s, want %s", e.ID, want)
 		}
 	}
-	f.format = export.Markdown
+	f.format = archive.Markdown
 	document := mustExport(t, f)
 	at := 0
 	for i := range n {
@@ -141,11 +141,11 @@ func TestExport_HostileText(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []string{export.Lines, export.Markdown, export.Traces} {
+	for _, format := range []string{archive.Lines, archive.Markdown, archive.Traces} {
 		t.Run(format, func(t *testing.T) {
 			out := mustExport(t, exportFlags{space: "lab", data: dir, format: format})
 			wantSafe(t, format, out)
-			if format != export.Lines {
+			if format != archive.Lines {
 				return
 			}
 			var got struct{ Payload struct{ Message string } }

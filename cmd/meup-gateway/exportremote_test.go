@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/gateway/export"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/gateway/archive"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
 // TestExport_RemoteTurns checks that the turns of a thread of several pages are
@@ -34,7 +34,7 @@ func TestExport_RemoteTurns(t *testing.T) {
 	t.Setenv("ALICE", "alice-token")
 	t.Setenv("BOB", "bob-token")
 	for who, hidden := range map[string]int{"ALICE": n + 1, "BOB": 7} {
-		f := exportFlags{space: "lab", gateway: g.HTTP(), tokenEnv: who, format: export.Traces, thread: "q1"}
+		f := exportFlags{space: "lab", gateway: g.HTTP(), tokenEnv: who, format: archive.Traces, thread: "q1"}
 		lines := strings.Split(strings.TrimSpace(mustExport(t, f)), "\n")
 		want := 0
 		for _, line := range lines {

@@ -12,9 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/textutil"
-	"github.com/meup-protocol/meup/internal/token"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -94,7 +93,7 @@ func initialize(out io.Writer, folder, listen, space string) error {
 	env := fmt.Sprintf("# Secret. In a shell: . ./%s\nexport MEUP_URL=http://%s MEUP_SPACE=%s\n", tokensName, net.JoinHostPort(host, port), space)
 	values := make(map[string]string)
 	for _, name := range []string{"ALICE_TOKEN", "FILES_TOKEN", "PLANNER_TOKEN", "BOT_TOKEN"} {
-		values[name] = token.New()
+		values[name] = textutil.NewToken()
 		env += "export " + name + "=" + values[name] + "\n"
 	}
 	env += "export MEUP_TOKEN=$ALICE_TOKEN\n"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/earlysignal"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/cmd/meup-gateway/earlysignal"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 func main() {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/meup-protocol/meup/internal/program/programtest"
+	"github.com/meup-protocol/meup/internal/testing/programtest"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, "meup-gateway", main) }

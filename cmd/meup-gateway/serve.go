@@ -17,11 +17,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/earlysignal"
+	"github.com/meup-protocol/meup/cmd/meup-gateway/earlysignal"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/privatedir"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/privatedir"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 // serveFlags are the flags of serve.

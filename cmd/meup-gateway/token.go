@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/gateway/auth"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 func newToken() *cobra.Command {
@@ -28,7 +28,7 @@ from standard input.`,
 			if hash {
 				return hashToken(c)
 			}
-			token, digest := auth.NewToken()
+			token, digest := access.NewToken()
 			fmt.Fprintf(c.OutOrStdout(), "token: %s\ntoken_sha256: %s\n", token, hex.EncodeToString(digest[:]))
 			return nil
 		},
@@ -51,7 +51,7 @@ func hashToken(c *cobra.Command) error {
 	if token == "" {
 		return errors.New("no token on standard input")
 	}
-	digest := auth.Hash(token)
+	digest := access.Hash(token)
 	fmt.Fprintf(c.OutOrStdout(), "token_sha256: %s\n", hex.EncodeToString(digest[:]))
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 // Ctrl-C ends a command that waits for a token, with the exit code of an interruption.

@@ -19,10 +19,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/agent/telemetry/otlp"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/reasoner"
-	"github.com/meup-protocol/meup/internal/reasoner/callback"
-	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
@@ -30,11 +28,11 @@ import (
 // callbacks.
 type components struct {
 	service   *reasoner.Service
-	guard     *callback.Guard
-	callbacks *callback.Poster
+	guard     *httpapi.Guard
+	callbacks *httpapi.Poster
 	telemetry *telemetry.Telemetry
 	metrics   *httpapi.Metrics
-	records   *decisionlog.Store
+	records   *reasoner.DecisionLog
 	started   time.Time
 	about     map[string]any // the configuration, for diagnostics
 	counts    func(context.Context) (wire.QueueCounts, error)
@@ -44,7 +42,7 @@ type components struct {
 // assemble creates the components; close closes them. secrets are masked in all
 // telemetry.
 func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []string) (*components, error) {
-	guard, err := callback.NewGuard(f.allowCallback, nil)
+	guard, err := httpapi.NewGuard(f.allowCallback, nil)
 	if err != nil {
 		return nil, program.Usagef("--callback-allow: %w", err)
 	}
@@ -87,7 +85,7 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 			Open: func(name, key string) (llm.Model, error) { return f.open(name, key, log) },
 		}),
 		guard:     guard,
-		callbacks: callback.New(callback.Options{Guard: guard, Secret: secret, Logger: log, Observe: metrics.Callback}),
+		callbacks: httpapi.NewPoster(httpapi.PosterOptions{Guard: guard, Secret: secret, Logger: log, Observe: metrics.Callback}),
 		telemetry: tel, metrics: metrics, log: log,
 	}, nil
 }

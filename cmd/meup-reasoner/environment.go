@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/reasoner"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 const envLogLevel = "REASONING_LOG_LEVEL"

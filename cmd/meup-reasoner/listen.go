@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // logFlags configure the records of decisions. serve and worker have them.
@@ -34,9 +34,9 @@ const (
 func (f *logFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.file, "reasoning-log-file", os.Getenv(envLogFile), "file to which records of decisions are appended, and from which they are restored; one for each process (default $"+envLogFile+", or none)")
 	fl.BoolVar(&f.stdout, "reasoning-log-stdout", f.fromEnvironment(), "write records of decisions to standard output (default $"+envLogStdout+")")
-	fl.IntVar(&f.entries, "reasoning-log-entries", decisionlog.DefaultEntries, "maximum number of records of decisions that are kept in memory")
-	fl.Int64Var(&f.bytes, "reasoning-log-bytes", decisionlog.DefaultBytes, "maximum size of the kept records, and of the file before it is renamed to FILE.1")
-	fl.DurationVar(&f.age, "reasoning-log-age", decisionlog.DefaultAge, "maximum age of the kept records")
+	fl.IntVar(&f.entries, "reasoning-log-entries", reasoner.DefaultEntries, "maximum number of records of decisions that are kept in memory")
+	fl.Int64Var(&f.bytes, "reasoning-log-bytes", reasoner.DefaultBytes, "maximum size of the kept records, and of the file before it is renamed to FILE.1")
+	fl.DurationVar(&f.age, "reasoning-log-age", reasoner.DefaultAge, "maximum age of the kept records")
 }
 
 func (f *logFlags) fromEnvironment() bool {
@@ -62,8 +62,8 @@ func (f *logFlags) check() error {
 }
 
 // open returns the store, with its file and standard output.
-func (f *logFlags) open(mask func(string) string, log *slog.Logger) (*decisionlog.Store, error) {
-	s := decisionlog.New(decisionlog.Options{Entries: f.entries, Bytes: f.bytes, Age: f.age, Mask: mask})
+func (f *logFlags) open(mask func(string) string, log *slog.Logger) (*reasoner.DecisionLog, error) {
+	s := reasoner.NewDecisionLog(reasoner.DecisionLogOptions{Entries: f.entries, Bytes: f.bytes, Age: f.age, Mask: mask})
 	if f.file != "" {
 		if err := s.MirrorToFile(f.file, log); err != nil {
 			return nil, fmt.Errorf("--reasoning-log-file: %w", err)
@@ -78,7 +78,7 @@ func (f *logFlags) open(mask func(string) string, log *slog.Logger) (*decisionlo
 // logCloseTimeout bounds writing the last records.
 const logCloseTimeout = 2 * time.Second
 
-func closeLog(ctx context.Context, s *decisionlog.Store, log *slog.Logger) {
+func closeLog(ctx context.Context, s *reasoner.DecisionLog, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, logCloseTimeout)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {

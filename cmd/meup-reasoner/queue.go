@@ -12,12 +12,11 @@ import (
 
 	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/natsconn"
-	"github.com/meup-protocol/meup/internal/natsembed"
-	"github.com/meup-protocol/meup/internal/privatedir"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/kit/natsconn"
+	"github.com/meup-protocol/meup/internal/kit/natsembed"
+	"github.com/meup-protocol/meup/internal/kit/privatedir"
+	"github.com/meup-protocol/meup/internal/reasoner"
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
-	"github.com/meup-protocol/meup/internal/reasoner/pool"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
@@ -43,7 +42,7 @@ type queueRuntime struct {
 // may not be open yet; fail is called if it cannot be opened later.
 func startJobs(ctx context.Context, f *queueFlags, p *components, fail func(error)) (jobs httpapi.Jobs, stop func(context.Context) error, err error) {
 	if !f.wanted() {
-		b := pool.New(pool.Options{Decide: p.service.Decide, Post: p.callbacks.Post, Logger: p.log})
+		b := queue.NewPool(queue.PoolOptions{Decide: p.service.Decide, Post: p.callbacks.Post, Logger: p.log})
 		return b, b.Close, nil
 	}
 	r, err := f.connect(ctx, p)
@@ -188,16 +187,16 @@ func apiError(err error) error {
 	var refused *reasonerclient.APIError
 	switch {
 	case errors.As(err, &refused):
-		return &api.Fault{Status: refused.Status, Code: refused.Code, Message: refused.Message, Path: refused.Path}
+		return &reasoner.Fault{Status: refused.Status, Code: refused.Code, Message: refused.Message, Path: refused.Path}
 	case errors.Is(err, reasonerclient.ErrAPIKey):
-		return &api.Fault{
+		return &reasoner.Fault{
 			Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
 			Message: "The key would be stored in the files of the queue. Leave it out, or use /agent_intent.",
 		}
 	case errors.Is(err, wire.ErrCorrelationID):
-		return &api.Fault{Status: http.StatusUnprocessableEntity, Code: api.CodeInvalidRequest, Path: "/correlation_id", Message: err.Error() + "."}
+		return &reasoner.Fault{Status: http.StatusUnprocessableEntity, Code: reasoner.CodeInvalidRequest, Path: "/correlation_id", Message: err.Error() + "."}
 	case errors.Is(err, context.Canceled):
 		return err
 	}
-	return api.Overloaded("The queue cannot be reached: try again in a moment.")
+	return reasoner.Overloaded("The queue cannot be reached: try again in a moment.")
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/acpconn"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/acp"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -36,7 +36,7 @@ func TestACP(t *testing.T) {
 		_ = out.Close()
 		done <- err
 	}()
-	c := acpconn.New(fromOut, toIn, slog.New(slog.DiscardHandler), func(context.Context, string, json.RawMessage) (any, error) { return nil, nil })
+	c := acp.NewConn(fromOut, toIn, slog.New(slog.DiscardHandler), func(context.Context, string, json.RawMessage) (any, error) { return nil, nil })
 	c.Start()
 	var session struct{ SessionID string }
 	if err := c.Call(t.Context(), "session/new", map[string]any{"cwd": "/", "mcpServers": []any{}}, &session); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
@@ -66,12 +66,12 @@ func (f *auditFlags) query(h *historyFlags) (q api.EnvelopeQuery, err error) {
 }
 
 // print prints the envelopes that the flags select, oldest first.
-func (f *auditFlags) print(c *cobra.Command, t *connect.Target, h *historyFlags, style blockrender.Style) error {
+func (f *auditFlags) print(c *cobra.Command, t *connect.Target, h *historyFlags, style block.Style) error {
 	q, err := f.query(h)
 	if err != nil {
 		return err
 	}
-	out := &printer{out: bufio.NewWriter(c.OutOrStdout()), json: h.json, style: style, kinds: true, zone: time.Local, dates: true, width: tui.Width(c.OutOrStdout())}
+	out := &printer{out: bufio.NewWriter(c.OutOrStdout()), json: h.json, style: style, kinds: true, zone: time.Local, dates: true, width: tui.TerminalWidth(c.OutOrStdout())}
 	var newest []protocol.Envelope // with a limit
 	err = eachEnvelope(c.Context(), t, q, func(e *protocol.Envelope) (more bool, err error) {
 		if h.limit == 0 {

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
-	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -101,7 +101,7 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 }
 
 // printTurns prints a conversation, or the turns of a session.
-func printTurns(c *cobra.Command, t *connect.Target, f *historyFlags, style blockrender.Style) error {
+func printTurns(c *cobra.Command, t *connect.Target, f *historyFlags, style block.Style) error {
 	h, others, err := f.read(c.Context(), t)
 	if errors.Is(err, errNoThread) {
 		connect.Warn(c.ErrOrStderr(), "%s", err)
@@ -141,7 +141,7 @@ func (f *historyFlags) read(ctx context.Context, t *connect.Target) (h *api.Hist
 }
 
 // writeHistory writes turns below a heading, to which more is added.
-func writeHistory(w io.Writer, h *api.History, more string, s blockrender.Style) error {
+func writeHistory(w io.Writer, h *api.History, more string, s block.Style) error {
 	out := bufio.NewWriter(w)
 	head := "session " + termsafe.Words(h.SessionID)
 	if h.ThreadID != "" {
@@ -159,7 +159,7 @@ func writeHistory(w io.Writer, h *api.History, more string, s blockrender.Style)
 }
 
 // writeTurn writes a turn: question, answers, reasoning.
-func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
+func writeTurn(w io.Writer, t *api.Turn, s block.Style) {
 	name := fmt.Sprintf("turn %d", t.TurnNumber)
 	if t.JobID != "" {
 		name = "job " + termsafe.Words(string(t.JobID))
@@ -176,13 +176,13 @@ func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 	} else if t.Response != nil {
 		writeAnswer(w, t.ResponseFrom, *t.Response, s)
 	}
-	if block := blockrender.Block(t, s); block != "" {
+	if block := block.TurnBlock(t, s); block != "" {
 		fmt.Fprintf(w, "\n%s", block)
 	}
 	for i := range t.Feedback {
 		f := &t.Feedback[i]
 		fmt.Fprintf(w, "  %s %s\n", s.Paint(s.Dim, fmt.Sprintf("%s rated the %s of %s:", termsafe.Words(string(f.From)), t.Subject(f), termsafe.Words(string(f.AboutFrom)))),
-			termsafe.Words(blockrender.Feedback(f.Value, f.Note)))
+			termsafe.Words(block.Feedback(f.Value, f.Note)))
 	}
 	if t.Truncated {
 		fmt.Fprintf(w, "  %s\n", s.Paint(s.Dim, "(truncated by the gateway)"))
@@ -190,16 +190,16 @@ func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 }
 
 // writeAnswer writes an answer below the reasoning that its text begins with.
-func writeAnswer(w io.Writer, from protocol.ParticipantID, text string, s blockrender.Style) {
+func writeAnswer(w io.Writer, from protocol.ParticipantID, text string, s block.Style) {
 	marks, text := textutil.SplitMarks(text)
-	fmt.Fprintf(w, "\n%s%s%s\n", blockrender.Marked(marks, s), s.Paint(s.Name, termsafe.Words(string(from))+": "), termsafe.Text(text))
+	fmt.Fprintf(w, "\n%s%s%s\n", block.MarkedText(marks, s), s.Paint(s.Name, termsafe.Words(string(from))+": "), termsafe.Text(text))
 }
 
 // indented indents the later lines of a question.
 func indented(text string) string { return strings.ReplaceAll(termsafe.Text(text), "\n", "\n  ") }
 
 // listThreads prints the conversations of a space.
-func listThreads(c *cobra.Command, t *connect.Target, f *historyFlags, s blockrender.Style) error {
+func listThreads(c *cobra.Command, t *connect.Target, f *historyFlags, s block.Style) error {
 	all, err := readThreads(c.Context(), t, f.limit)
 	if err != nil {
 		return err

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/hookconfig"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/hookconfig"
 )
 
 func newHooks(a *app) *cobra.Command {

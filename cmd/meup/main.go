@@ -10,12 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/terminal/admin"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/terminal/block"
+	"github.com/meup-protocol/meup/internal/terminal/command"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
-	"github.com/meup-protocol/meup/internal/terminal/manage"
-	"github.com/meup-protocol/meup/internal/terminal/proposals"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 )
 
@@ -61,12 +59,12 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 	}
 	a.register(root.PersistentFlags())
 	root.AddCommand(
-		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), proposals.Command(&a.Settings, a.style), newSearch(&a), newMCP(&a), newACP(&a), newHooks(&a),
+		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), command.Review(&a.Settings, a.style), newSearch(&a), newMCP(&a), newACP(&a), newHooks(&a),
 		program.NewVersion(version),
 	)
-	root.AddCommand(proposals.Decisions(&a.Settings, a.style)...)
-	root.AddCommand(manage.Commands(&a.Settings, a.style)...)
-	root.AddCommand(admin.Command(&a.Settings))
+	root.AddCommand(command.Decisions(&a.Settings, a.style)...)
+	root.AddCommand(command.Manage(&a.Settings, a.style)...)
+	root.AddCommand(command.Admin(&a.Settings))
 	program.Describe(root, version)
 	return root
 }
@@ -83,17 +81,17 @@ func (a *app) register(fl *pflag.FlagSet) {
 }
 
 // style returns the colors for output to w.
-func (a *app) style(w io.Writer) (blockrender.Style, error) {
+func (a *app) style(w io.Writer) (block.Style, error) {
 	switch a.color {
 	case "always":
-		return blockrender.Colors(), nil
+		return block.Colors(), nil
 	case "never":
-		return blockrender.Style{}, nil
+		return block.Style{}, nil
 	case "auto":
 		if a.Env.Getenv("NO_COLOR") == "" && a.Env.Getenv("TERM") != "dumb" && tui.IsTerminal(w) {
-			return blockrender.Colors(), nil
+			return block.Colors(), nil
 		}
-		return blockrender.Style{}, nil
+		return block.Style{}, nil
 	}
-	return blockrender.Style{}, program.Usagef("--color %q: expected auto, always or never", a.color)
+	return block.Style{}, program.Usagef("--color %q: expected auto, always or never", a.color)
 }

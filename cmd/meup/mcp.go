@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/acpserver"
-	"github.com/meup-protocol/meup/internal/mcprelay"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/acp"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/mcp/relay"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 )
 
@@ -39,17 +39,17 @@ func runMCP(c *cobra.Command, a *app) error {
 	}
 	u := t.Base.JoinPath("mcp")
 	u.RawQuery = url.Values{"space": {t.Space}}.Encode()
-	return mcprelay.Run(c.Context(), mcprelay.Options{
+	return relay.Run(c.Context(), relay.Options{
 		Endpoint: u.String(), Token: t.Token, Version: program.Version(version), In: c.InOrStdin(), Out: c.OutOrStdout(),
 	})
 }
 
 func newACP(a *app) *cobra.Command {
-	return acpserver.NewCommand(program.Version(version), func(c *cobra.Command) (acpserver.Options, error) {
+	return acp.NewCommand(program.Version(version), func(c *cobra.Command) (acp.ServerOptions, error) {
 		t, err := a.Target(c)
 		if err != nil {
-			return acpserver.Options{}, err
+			return acp.ServerOptions{}, err
 		}
-		return acpserver.Options{Client: t.API, Space: t.Space}, nil
+		return acp.ServerOptions{Client: t.API, Space: t.Space}, nil
 	}, connect.FinishStopped)
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
-	"github.com/meup-protocol/meup/internal/terminal/render"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -20,7 +20,7 @@ import (
 type printer struct {
 	out   *bufio.Writer
 	json  bool
-	style blockrender.Style
+	style block.Style
 	kinds bool // kinds were requested by name: print every envelope
 	zone  *time.Location
 	dates bool // print the day too
@@ -46,7 +46,7 @@ func (p *printer) print(e *protocol.Envelope) error {
 	}
 	line := p.line(e)
 	if p.width > 0 {
-		line = render.Fit(line, p.width)
+		line = tui.Fit(line, p.width)
 	}
 	return p.write(line)
 }
@@ -80,7 +80,7 @@ func (p *printer) line(e *protocol.Envelope) string {
 	if e.Context != "" {
 		b.WriteString("  " + s.Paint(s.Dim, "["+termsafe.Words(p.context(e.Context))+"]"))
 	}
-	if text := blockrender.Summary(e); text != "" {
+	if text := block.Summary(e); text != "" {
 		b.WriteString("  " + text)
 	}
 	return b.String()

@@ -20,8 +20,8 @@ import (
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // process is a command that a script started in the background.

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -163,11 +163,11 @@ func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) er
 
 // writeQueried writes the reasoning of turns. The headings name the thread, or else
 // the thread that a turn has.
-func writeQueried(c *cobra.Command, found []api.Turn, thread protocol.ID, asJSON bool, style blockrender.Style) error {
+func writeQueried(c *cobra.Command, found []api.Turn, thread protocol.ID, asJSON bool, style block.Style) error {
 	if asJSON {
 		for i := range found {
 			if found[i].Truncated {
-				connect.Warn(c.ErrOrStderr(), "%s", strings.TrimLeft(blockrender.Truncated(found[i].TurnNumber), " ─"))
+				connect.Warn(c.ErrOrStderr(), "%s", strings.TrimLeft(block.Truncated(found[i].TurnNumber), " ─"))
 			}
 		}
 		return writeReasonings(c.OutOrStdout(), found)
@@ -176,7 +176,7 @@ func writeQueried(c *cobra.Command, found []api.Turn, thread protocol.ID, asJSON
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		if _, err := io.WriteString(c.OutOrStdout(), blockrender.Query(&found[i], cmp.Or(thread, found[i].ThreadID), style)); err != nil {
+		if _, err := io.WriteString(c.OutOrStdout(), block.Query(&found[i], cmp.Or(thread, found[i].ThreadID), style)); err != nil {
 			return err
 		}
 	}
@@ -215,7 +215,7 @@ func (q *turnReader) nothing(c *cobra.Command, n int, asJSON bool) error {
 	if asJSON {
 		out = c.ErrOrStderr()
 	}
-	fmt.Fprintln(out, blockrender.NoTurn(n))
+	fmt.Fprintln(out, block.NoTurn(n))
 	return &program.ExitError{Code: program.ExitFailed}
 }
 

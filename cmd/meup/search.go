@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -98,7 +98,7 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 		}
 		for i := range page.Hits {
 			if !f.json {
-				fmt.Fprintf(out, "%d  %s\n", page.Hits[i].Seq, blockrender.Hit(&page.Hits[i], time.Local, style))
+				fmt.Fprintf(out, "%d  %s\n", page.Hits[i].Seq, block.Hit(&page.Hits[i], time.Local, style))
 			} else if err := newEncoder(out).Encode(&page.Hits[i]); err != nil {
 				return err
 			}
@@ -111,7 +111,7 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 			q.Cursor = page.Next
 			continue
 		}
-		if note := blockrender.SearchNote(page, text, found); note != "" {
+		if note := block.SearchNote(page, text, found); note != "" {
 			connect.Warn(c.ErrOrStderr(), "%s", note)
 		}
 		return out.Flush()

@@ -15,13 +15,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/terminal/command"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
-	"github.com/meup-protocol/meup/internal/terminal/manage"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
-	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -117,7 +117,7 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 		f.reasoning = f.reasoning && (!f.json || c.Flags().Changed("reasoning"))
 		return sendAndWait(c, a, f, t, draft)
 	}
-	if err := manage.Send(c, t, draft, f.json); err != nil {
+	if err := command.Send(c, t, draft, f.json); err != nil {
 		return err
 	}
 	if draft.Kind != protocol.KindChat {

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -92,7 +92,7 @@ func selectJob(ctx context.Context, t *connect.Target, id string) (*api.History,
 }
 
 // listJobs prints the jobs of a space.
-func listJobs(c *cobra.Command, t *connect.Target, f *reasoningFlags, s blockrender.Style) error {
+func listJobs(c *cobra.Command, t *connect.Target, f *reasoningFlags, s block.Style) error {
 	all, err := readJobs(c.Context(), t, f.limit)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
@@ -110,7 +110,7 @@ func newTailing(c *cobra.Command, a *app, f *tailFlags) (*tailing, error) {
 	return &tailing{
 		Target: t, flags: f, filter: filter, since: since,
 		sieve:   historyFilter{matcher: matcher, observe: f.filter.observe},
-		printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local, width: tui.Width(c.OutOrStdout())},
+		printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local, width: tui.TerminalWidth(c.OutOrStdout())},
 		note:    func(format string, args ...any) { connect.Warn(c.ErrOrStderr(), format, args...) },
 	}, nil
 }

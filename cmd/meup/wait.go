@@ -14,17 +14,16 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/answers"
-	"github.com/meup-protocol/meup/internal/elicit"
-	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/mcp/elicit"
+	"github.com/meup-protocol/meup/internal/terminal/block"
+	"github.com/meup-protocol/meup/internal/terminal/command"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
-	"github.com/meup-protocol/meup/internal/terminal/manage"
-	"github.com/meup-protocol/meup/internal/terminal/proposals"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
-	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -47,7 +46,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	defer member.Close() //nolint:errcheck // it waits for the client's goroutines and returns nil
 	r, err := member.Send(ctx, draft)
 	if err != nil {
-		return late(ctx, manage.SuggestName(ctx, t, &draft, err), "%s was not acknowledged within %s", r.ID, f.timeout)
+		return late(ctx, command.SuggestName(ctx, t, &draft, err), "%s was not acknowledged within %s", r.ID, f.timeout)
 	}
 	interactive := !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout())
 	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), errOut: c.ErrOrStderr()}
@@ -70,7 +69,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		paused = ": " + paused
 	}
 	w.onProposal = func(e *protocol.Envelope) error {
-		p := proposals.Describe(e, time.Now())
+		p := command.DescribeProposal(e, time.Now())
 		connect.Warn(c.ErrOrStderr(), "%s waits for your decision: %s", p.Subject(), p.ApproveCommand(w.flags))
 		return nil
 	}
@@ -84,12 +83,12 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		w.onProposal = func(e *protocol.Envelope) error {
 			deadline.Stop() // the time to decide does not count
 			defer deadline.Reset(f.timeout)
-			return proposals.Decide(c, t, in, e, 0, style) // the answer follows
+			return command.DecideProposal(c, t, in, e, 0, style) // the answer follows
 		}
 		w.onQuestion = func(e *protocol.Envelope) error {
 			deadline.Stop()
 			defer deadline.Reset(f.timeout)
-			return proposals.Answer(c, t, in, e, func() time.Time { return member.Welcome().Now() })
+			return command.AnswerProposal(c, t, in, e, func() time.Time { return member.Welcome().Now() })
 		}
 	}
 	answer, err := w.await(ctx, quiet)
@@ -97,7 +96,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	case err == nil:
 	case c.Context().Err() != nil:
 		return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf("interrupted; %w", w.interrupted(c, in, &draft))}
-	case errors.Is(err, proposals.ErrQuit):
+	case errors.Is(err, command.ErrQuit):
 		return &program.ExitError{Code: connect.ExitTimedOut, Err: w.unanswered(c, &draft)}
 	case timedOut(ctx):
 		return late(ctx, err, "no answer to %s within %s%s%s", r.ID, f.timeout, paused, w.undecided(c.Context()))
@@ -118,7 +117,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		return err
 	}
 	if f.reasoning {
-		if _, err := io.WriteString(c.ErrOrStderr(), blockrender.Marked(marks, style)); err != nil {
+		if _, err := io.WriteString(c.ErrOrStderr(), block.MarkedText(marks, style)); err != nil {
 			return err
 		}
 		if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
@@ -228,7 +227,7 @@ type work struct {
 // await receives until another participant answers the message in the main
 // conversation. quiet ends when the absence of a reaction is reported.
 func (w *waiter) await(ctx, quiet context.Context) (*protocol.Envelope, error) {
-	tracker, calls := answers.NewTracker(), elicit.NewCalls(w.member.You())
+	tracker, calls := exchange.NewAnswers(), elicit.NewCalls(w.member.You())
 	for {
 		e, err := w.receive(ctx, quiet)
 		var gap *client.GapError
@@ -355,7 +354,7 @@ func (w *waiter) undecided(ctx context.Context) (text string) {
 	if len(calls) == 0 {
 		return ""
 	}
-	list, _, err := proposals.Pending(ctx, w.target)
+	list, _, err := command.PendingProposals(ctx, w.target)
 	if err != nil {
 		return ""
 	}
@@ -363,7 +362,7 @@ func (w *waiter) undecided(ctx context.Context) (text string) {
 		if !slices.Contains(calls, list[i].Envelope.ID) {
 			continue
 		}
-		p := proposals.Describe(&list[i].Envelope.Envelope, time.Now())
+		p := command.DescribeProposal(&list[i].Envelope.Envelope, time.Now())
 		text += "; " + p.Subject() + " waits for a decision"
 		if slices.Contains(at.MayDecide, p.ID) {
 			text += ": " + p.ApproveCommand(w.flags)
@@ -399,14 +398,14 @@ func chatText(e *protocol.Envelope) string {
 const explainTimeout = 30 * time.Second
 
 // explain writes the reasoning of the turn that an envelope belongs to.
-func explain(ctx context.Context, t *connect.Target, id protocol.ID, style blockrender.Style, out io.Writer) error {
+func explain(ctx context.Context, t *connect.Target, id protocol.ID, style block.Style, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	turn, err := t.API.TurnOf(ctx, t.Space, id)
 	if err != nil {
 		return err
 	}
-	if block := blockrender.Block(&turn.Turn, style); block != "" {
+	if block := block.TurnBlock(&turn.Turn, style); block != "" {
 		_, err = io.WriteString(out, "\n"+block)
 	}
 	return err

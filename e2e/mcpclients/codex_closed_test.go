@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
 // An unmodified Codex whose own rules allow a command does not run it if the space cannot be

@@ -9,11 +9,10 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/addressing"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -81,15 +80,15 @@ func TestIsQuestion(t *testing.T) {
 		9: chat("hello @planner", to("carol")),
 	}
 	for _, test := range []struct {
-		mode addressing.Mode
+		mode intake.Mode
 		who  string // the sender
 		want string
 	}{
-		{addressing.Auto, "alice", "0 1 3 4 5 8"},
-		{addressing.Any, "alice", "0 1 3 4 5 8"},
-		{addressing.Mentioned, "alice", "1 3 4"},
-		{addressing.Addressed, "alice", "1"},
-		{addressing.Any, "critic", "1 3 4"}, // an agent
+		{intake.Auto, "alice", "0 1 3 4 5 8"},
+		{intake.Any, "alice", "0 1 3 4 5 8"},
+		{intake.Mentioned, "alice", "1 3 4"},
+		{intake.Addressed, "alice", "1"},
+		{intake.Any, "critic", "1 3 4"}, // an agent
 	} {
 		t.Run(fmt.Sprint(test.mode, " ", test.who), func(t *testing.T) {
 			g := meuptest.Start(t, config)
@@ -166,7 +165,7 @@ func TestOldQuestions(t *testing.T) {
 	send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(withdrawn)})
 	_ = ghost.Close()
 
-	employ(t, g, "planner", agent.Options{CatchUp: catchup.All})
+	employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAll})
 	fourth := ask(t, alice, "hello")
 	counts := make(map[protocol.ID]int)
 	closed := false

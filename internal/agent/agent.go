@@ -37,24 +37,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/agent/addressing"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
-	"github.com/meup-protocol/meup/internal/agent/causes"
-	"github.com/meup-protocol/meup/internal/agent/chats"
-	"github.com/meup-protocol/meup/internal/agent/inbox"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/peers"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
-	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
-	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// Space is the part of *client.Client that the agent uses.
-type Space = publisher.Space
 
 // Tools is the part of *mcptools.Set that the agent uses. Both methods are safe
 // for concurrent use.
@@ -90,17 +81,17 @@ type Options struct {
 
 	// Name is a name for mentions, in addition to the participant's id.
 	Name string
-	// Answer selects the chats that are questions; empty: addressing.Auto.
-	Answer addressing.Mode
+	// Answer selects the chats that are questions; empty: intake.Auto.
+	Answer intake.Mode
 	// Approach is sent in the metadata of reasoning.start; empty: "rules".
 	Approach string
 	// Instructions are the operator's, for planners that use them.
 	Instructions string
 	// CatchUp selects the questions to answer that were asked before the agent
-	// joined; empty: catchup.Off. The other values need History.
-	CatchUp catchup.Mode
+	// joined; empty: intake.CatchUpOff. The other values need History.
+	CatchUp intake.CatchUp
 	// History reads the log of the space; an *api.Client implements it.
-	History catchup.History
+	History intake.History
 	// ShowThinking also publishes a model's raw thinking.
 	ShowThinking bool
 	// OwnToolsOnly ignores the tools of other participants.
@@ -163,8 +154,8 @@ func (o Options) withDefaults() Options {
 	o.ProposalTimeout = cmp.Or(o.ProposalTimeout, 5*time.Minute)
 	o.DelegateTimeout = cmp.Or(o.DelegateTimeout, 2*time.Minute)
 	o.WatchInterval = cmp.Or(o.WatchInterval, 15*time.Second)
-	o.CatchUp = cmp.Or(o.CatchUp, catchup.Off)
-	o.Answer = cmp.Or(o.Answer, addressing.Auto)
+	o.CatchUp = cmp.Or(o.CatchUp, intake.CatchUpOff)
+	o.Answer = cmp.Or(o.Answer, intake.Auto)
 	o.Approach = cmp.Or(o.Approach, "rules")
 	if o.Tools == nil {
 		o.Tools = noTools{}
@@ -196,14 +187,14 @@ func (noTools) Call(context.Context, string, json.RawMessage) (mcptools.Result, 
 type Agent struct {
 	opts    Options
 	runtime *participant.Runtime
-	out     publisher.Publisher
+	out     Publisher
 	log     *slog.Logger
 	you     protocol.ParticipantID
 	space   protocol.SpaceInfo // when the agent joined
 
 	// Owned by the goroutine of Run.
-	addressing *addressing.Classifier
-	chats      chats.Recent
+	addressing *intake.Classifier
+	chats      intake.RecentChats
 
 	questions  participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
 	turns      chan struct{}                   // one token per question being answered that waits for no decision
@@ -213,8 +204,8 @@ type Agent struct {
 	replies    chan protocol.Envelope                   // queue of short replies, sent in order
 	contexts   sync.Map                                 // protocol.ContextPath → *problem: the agent's open contexts
 	agents     atomic.Pointer[[]protocol.ParticipantID] // the connected agents
-	inbox      inbox.Inbox
-	peers      peers.Table
+	inbox      Inbox
+	peers      PeerTable
 	streamsOff atomic.Bool // the capabilities do not allow streams
 	queriesOff atomic.Bool // the capabilities do not allow tools/list requests
 }
@@ -227,10 +218,10 @@ func New(opts Options) *Agent {
 	opts = opts.withDefaults()
 	welcome, runtime := opts.Space.Welcome(), participant.New(opts.Space, opts.Logger, errShutdown)
 	return &Agent{
-		opts: opts, runtime: runtime, out: publisher.Publisher{Space: opts.Space, Runtime: runtime}, log: runtime.Log, you: runtime.You,
+		opts: opts, runtime: runtime, out: Publisher{Space: opts.Space, Runtime: runtime}, log: runtime.Log, you: runtime.You,
 		space:      welcome.Space,
-		addressing: addressing.New(runtime.You, opts.Name, opts.Answer, opts.MaxHops, welcome.Participants),
-		chats:      chats.Recent{You: runtime.You},
+		addressing: intake.NewClassifier(runtime.You, opts.Name, opts.Answer, opts.MaxHops, welcome.Participants),
+		chats:      intake.RecentChats{You: runtime.You},
 		questions:  participant.Requests[*question]{Places: opts.MaxQuestions + opts.MaxWaiting},
 		turns:      make(chan struct{}, opts.MaxQuestions),
 		watched:    make(chan struct{}, maxWatched),
@@ -240,7 +231,7 @@ func New(opts Options) *Agent {
 }
 
 // errShutdown is the cause that ends questions when the agent shuts down.
-const errShutdown = causes.Error(catchup.ShuttingDown)
+const errShutdown = PublicError(intake.ShuttingDown)
 
 // Run answers questions until ctx ends, an authorized participant shuts the
 // agent down (both return nil), or the client ends. Open contexts are then
@@ -251,7 +242,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		a.onJoin()
 		a.noteAgents()
 		var waiting []protocol.Envelope
-		if a.opts.CatchUp != catchup.Off && a.opts.History != nil {
+		if a.opts.CatchUp != intake.CatchUpOff && a.opts.History != nil {
 			waiting = a.catchUp(ctx)
 		}
 		if a.opts.Host != nil {

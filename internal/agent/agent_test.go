@@ -15,11 +15,10 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -117,7 +116,7 @@ func atOnce(d time.Duration) func(time.Duration) <-chan time.Time {
 func tools(t *testing.T, files map[string]string) agent.Tools {
 	t.Helper()
 	dir := docs(t, files)
-	server, closeDir, err := docserver.New(dir, "test")
+	server, closeDir, err := toolserver.NewDocuments(dir, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +297,7 @@ func TestReasoning_IsPublished(t *testing.T) {
 }
 
 func TestWithTheFilesystemServerOfTheReferenceImplementation(t *testing.T) {
-	path := mcptoolstest.FilesystemServer(t)
+	path := testkit.FilesystemServer(t)
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Tools: started(t, mcptools.Server{Command: []string{path, docs(t, handbook)}})})

@@ -9,18 +9,17 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/twins"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // meanwhile is a log to which envelopes are added after each read of its entries.
 type meanwhile struct {
-	catchup.History
+	intake.History
 	mu   sync.Mutex
 	then []func()
 }
@@ -100,7 +99,7 @@ func TestCatchUp_ApprovedMeanwhile(t *testing.T) {
 				})
 			}
 			seen := make(chan string, 2)
-			employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, History: log, OwnToolsOnly: true, Planner: earlierCalls("shall we deploy?", seen)})
+			employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAuto, History: log, OwnToolsOnly: true, Planner: earlierCalls("shall we deploy?", seen)})
 			all := conversation(t, alice, answerTo(question))
 			if got := <-seen; got != test.want {
 				t.Errorf("the planner got %q, want %q", got, test.want)
@@ -130,7 +129,7 @@ func TestTwins_ApprovedMeanwhile(t *testing.T) {
 	next := earlierCalls("shall we deploy?", seen)
 	log := &meanwhile{History: g.API(t, "planner")}
 	employ(t, g, "planner", agent.Options{
-		CatchUp: catchup.Auto, History: log, OwnToolsOnly: true, MaxQuestions: 1, WatchInterval: time.Millisecond, After: after(twins.ReplyTime, late),
+		CatchUp: intake.CatchUpAuto, History: log, OwnToolsOnly: true, MaxQuestions: 1, WatchInterval: time.Millisecond, After: after(agent.ReplyTime, late),
 		Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
 			if s.Question == "wait" {
 				select {

@@ -12,9 +12,9 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/agent/intake"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -65,7 +65,7 @@ func TestCatchUp_ClosesUnfinishedWork(t *testing.T) {
 		Correlation: protocol.CorrelateTo("idea-made"), Payload: call})
 	send(t, alice, protocol.Envelope{Kind: protocol.KindMCPReject, Context: "whole", Correlation: protocol.CorrelateTo("idea-done"), Payload: []byte(`{"reason":"no"}`)})
 
-	employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, Tools: tools(t, handbook), OwnToolsOnly: true})
+	employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAuto, Tools: tools(t, handbook), OwnToolsOnly: true})
 	marker := ask(t, alice, "are you back?")
 	all := conversation(t, alice, answersTo(question, marker))
 	all = append(all, idle(t, alice, "planner")...)
@@ -137,22 +137,22 @@ func TestCatchUp_ClockAhead(t *testing.T) {
 	question := ask(t, alice, "hello")
 	employ(t, g, "planner", agent.Options{
 		Space: clockAhead{join(t, g, "planner"), 2 * time.Hour}, Now: func() time.Time { return time.Now().Add(2 * time.Hour) },
-		CatchUp: catchup.Auto, OwnToolsOnly: true,
+		CatchUp: intake.CatchUpAuto, OwnToolsOnly: true,
 	})
 	conversation(t, alice, answersTo(question))
 }
 
 func TestCatchUp_Questions(t *testing.T) {
 	for _, test := range []struct {
-		how   catchup.Mode
+		how   intake.CatchUp
 		later time.Duration // until the agent returns
 		want  string
 	}{
-		{catchup.Off, 0, "new"},
-		{catchup.Auto, 0, "after new"},
-		{catchup.Auto, 59 * time.Minute, "after new"},
-		{catchup.Auto, 61 * time.Minute, "new"},
-		{catchup.All, 61 * time.Minute, "before after new"},
+		{intake.CatchUpOff, 0, "new"},
+		{intake.CatchUpAuto, 0, "after new"},
+		{intake.CatchUpAuto, 59 * time.Minute, "after new"},
+		{intake.CatchUpAuto, 61 * time.Minute, "new"},
+		{intake.CatchUpAll, 61 * time.Minute, "before after new"},
 	} {
 		t.Run(fmt.Sprintf("%s, %s later", test.how, test.later), func(t *testing.T) {
 			g := meuptest.Start(t, config)
@@ -199,7 +199,7 @@ func TestCatchUp_WithdrawnWhileWaiting(t *testing.T) {
 	leave(t, g, client.Chat("Good morning."))
 	first, second := ask(t, alice, "look slowly"), ask(t, alice, "look slowly")
 	tools, hanging, cancelled := slowTools(t)
-	employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, Tools: tools, MaxQuestions: 1, MaxWaiting: 1, OwnToolsOnly: true})
+	employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAuto, Tools: tools, MaxQuestions: 1, MaxWaiting: 1, OwnToolsOnly: true})
 	<-hanging // of the first; the second waits
 	for _, question := range []protocol.ID{second, first} {
 		send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(question)})
@@ -254,7 +254,7 @@ func TestAgent_CatchUpIsBounded(t *testing.T) {
 	fill(3000)
 	history := &entries{Client: g.API(t, "planner")}
 	reader := join(t, g, "carol")
-	employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, OwnToolsOnly: true, History: history})
+	employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAuto, OwnToolsOnly: true, History: history})
 	all := conversation(t, reader, answerTo(question))
 	if !slices.ContainsFunc(all, func(env protocol.Envelope) bool {
 		return env.From == "planner" && env.Kind == protocol.KindReasoningCancel && env.Context == "open"
@@ -281,7 +281,7 @@ func TestAgent_ResponsesOfOthersCloseNothing(t *testing.T) {
 	send(t, alice, protocol.Envelope{Kind: protocol.KindMCPResponse, Correlation: protocol.CorrelateTo("call"), Payload: result})
 	send(t, alice, protocol.Envelope{Kind: protocol.KindMCPResponse, Correlation: protocol.CorrelateTo("idea"), Payload: result})
 	reader := join(t, g, "carol")
-	employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, OwnToolsOnly: true})
+	employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAuto, OwnToolsOnly: true})
 	all := conversation(t, reader, func(env *protocol.Envelope) bool {
 		return env.Kind == protocol.KindReasoningCancel && env.Context == "whole"
 	})

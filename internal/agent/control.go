@@ -3,12 +3,11 @@ package agent
 import (
 	"encoding/json"
 
-	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // errRestarted is the cause that ends questions when the agent is restarted.
-const errRestarted = causes.Error("the agent was restarted")
+const errRestarted = PublicError("the agent was restarted")
 
 // handleControl handles a control envelope addressed to the agent; see
 // participant.Runtime for pause, resume and shutdown.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/addressing"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/agent/intake"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -55,7 +55,7 @@ func TestAgent_MemoryControls(t *testing.T) {
 		t.Run(fmt.Sprint(test.kind, " ", test.payload), func(t *testing.T) {
 			g := meuptest.Start(t, config)
 			memory := &remembering{}
-			employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, Answer: addressing.Mentioned, ContextTokens: 1000})
+			employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, Answer: intake.Mentioned, ContextTokens: 1000})
 			alice := join(t, g, "alice")
 			for i := range 4 {
 				ask(t, alice, fmt.Sprint(i+1, " ", strings.Repeat("x", 38))) // 10 tokens

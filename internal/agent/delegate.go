@@ -10,15 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/parts"
+	"github.com/meup-protocol/meup/internal/agent/intake"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/publisher"
-	"github.com/meup-protocol/meup/internal/agent/remarks"
-	"github.com/meup-protocol/meup/internal/agent/twins"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -68,7 +64,7 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 		return failed(fmt.Sprintf("%.200q cannot be asked: it is not a connected agent, or it asked this question", args.Participant))
 	}
 	start := protocol.Envelope{
-		ID: publisher.NewID(), To: x.p.q.private, Kind: protocol.KindReasoningStart, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
+		ID: NewID(), To: x.p.q.private, Kind: protocol.KindReasoningStart, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
 		Payload: object(
 			field{"message", textutil.ShortenChars(args.Question, maxThought)}, field{"participant_id", args.Participant},
 			field{"metadata", metadata("delegated", args.Plan)},
@@ -79,7 +75,7 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 	if err != nil {
 		return failed(err.Error())
 	}
-	out, _ := parts.Result(end, path, args.Participant)
+	out, _ := intake.PartResult(end, path, args.Participant)
 	return out
 }
 
@@ -96,10 +92,10 @@ func (a *Agent) askPart(ctx context.Context, start protocol.Envelope, who protoc
 	box := a.inbox.Expect(start.ID)
 	defer a.inbox.Release(start.ID)
 	if err := a.out.Publish(ctx, start); err != nil {
-		if publisher.Maybe(err) {
+		if MaybeSent(err) {
 			a.cancelPart(start, "no longer needed")
 		}
-		return nil, notAskedError{fmt.Errorf("not asked: %s", causes.Explain(err))}
+		return nil, notAskedError{fmt.Errorf("not asked: %s", ExplainCause(err))}
 	}
 	return a.awaitPart(ctx, start, who, limit, box, each)
 }
@@ -117,7 +113,7 @@ func (a *Agent) awaitPart(ctx context.Context, start protocol.Envelope, who prot
 	for {
 		select {
 		case env := <-box:
-			switch _, ended := parts.Result(&env, path, who); {
+			switch _, ended := intake.PartResult(&env, path, who); {
 			case ended:
 				return &env, nil
 			case env.Kind == protocol.KindSystemPresence:
@@ -134,11 +130,11 @@ func (a *Agent) awaitPart(ctx context.Context, start protocol.Envelope, who prot
 		case <-timeout:
 			err = lateError{fmt.Errorf("no conclusion of %s within %s", who, limit)}
 		case <-ctx.Done():
-			err = errors.New(causes.Explain(context.Cause(ctx)))
+			err = errors.New(ExplainCause(context.Cause(ctx)))
 		}
 		for len(box) > 0 { // the end may have come at the same moment
 			env := <-box
-			if _, ended := parts.Result(&env, path, who); ended {
+			if _, ended := intake.PartResult(&env, path, who); ended {
 				return &env, nil
 			}
 		}
@@ -200,7 +196,7 @@ func (t *Task) Ask(ctx context.Context, who protocol.ParticipantID, question str
 		start.To = append(slices.Clone(start.To), who)
 	}
 	end, err := t.agent.askPart(ctx, start, who, limit, func(env *protocol.Envelope) {
-		if step, ok := remarks.Of(env); ok && each != nil {
+		if step, ok := intake.ReadRemark(env); ok && each != nil {
 			each(step.Text)
 		}
 	})
@@ -218,7 +214,7 @@ func (t *Task) Ask(ctx context.Context, who protocol.ParticipantID, question str
 		return Asked{Outcome: AskGaveUp, Text: err.Error()}, nil
 	}
 	path, _ := start.Opens()
-	out, _ := parts.Result(end, path, who)
+	out, _ := intake.PartResult(end, path, who)
 	x := Asked{Outcome: AskAnswered, Text: end.ParsePayload().Get("message").Text(), End: end}
 	switch {
 	case out.Success:
@@ -303,7 +299,7 @@ func (a *Agent) claimPart(p *problem) error {
 	if !participant.MayAllow(a.opts.Space.Welcome().You.Capabilities, protocol.KindParticipantStatus) {
 		return nil // nothing is known of other processes
 	}
-	err := a.out.Publish(p.ctx, twins.Claim(a.you, p.q.chat.ID))
+	err := a.out.Publish(p.ctx, ClaimPart(a.you, p.q.chat.ID))
 	refusal, fatal := refusalOf(err)
 	switch {
 	case refusal != nil:

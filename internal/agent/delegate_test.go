@@ -10,10 +10,10 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -263,7 +263,7 @@ func TestDelegate_PrivateAndRestart(t *testing.T) {
 	part.ID, public.ID, public.To = "missed", "public", nil
 	send(t, critic, part)
 	send(t, critic, public)
-	employ(t, g, "planner", agent.Options{OwnToolsOnly: true, CatchUp: catchup.Auto})
+	employ(t, g, "planner", agent.Options{OwnToolsOnly: true, CatchUp: intake.CatchUpAuto})
 	declined := make(map[protocol.ContextPath]string)
 	all = conversation(t, critic, func(env *protocol.Envelope) bool {
 		if env.Kind == protocol.KindReasoningCancel && strings.Contains(string(env.Payload), "restarted") {

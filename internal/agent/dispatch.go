@@ -7,13 +7,10 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
-	"github.com/meup-protocol/meup/internal/agent/causes"
-	"github.com/meup-protocol/meup/internal/agent/toolbox"
-	"github.com/meup-protocol/meup/internal/agent/twins"
-	"github.com/meup-protocol/meup/internal/elicit"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/agent/intake"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/mcp/elicit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -53,7 +50,7 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 			a.stop(env)
 		}
 	case protocol.KindMCPRequest, protocol.KindParticipantStatus:
-		if twins.Claimed(env) != "" {
+		if ClaimedPart(env) != "" {
 			a.onOwnStart(env, mine)
 		}
 		if !mine {
@@ -77,7 +74,7 @@ func (a *Agent) admit(chat protocol.Envelope) {
 		q.leave(q.root)
 		a.log.Warn("question refused: too many are waiting", "question", chat.ID, "from", chat.From)
 		refusal := q.reply("I have too many questions before me. Please ask again in a moment.")
-		refusal.ID = twins.RefusalID(chat.ID)
+		refusal.ID = RefusalID(chat.ID)
 		a.reply(refusal)
 	case participant.Accepted:
 	}
@@ -118,7 +115,7 @@ func (a *Agent) onTakeover(env *protocol.Envelope) {
 // stop cancels the work that an envelope ends: a withdrawn question, or the
 // problems of a context that was closed.
 func (a *Agent) stop(env *protocol.Envelope) {
-	why := causes.Cancelled{By: env.From, Reason: reasonOf(env), TakenOver: env.From == a.you}
+	why := CancelledError{By: env.From, Reason: reasonOf(env), TakenOver: env.From == a.you}
 	for _, q := range a.questions.All() {
 		if env.Kind == protocol.KindChatCancel {
 			if env.Correlation.Names(q.chat.ID) {
@@ -219,14 +216,14 @@ const catchUpTime = 30 * time.Second
 func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 	reading, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
-	b, err := catchup.Read(reading, catchup.Options{
+	b, err := intake.ReadBacklog(reading, intake.BacklogOptions{
 		Mode: a.opts.CatchUp, History: a.opts.History, You: a.you, Space: a.space, Now: a.opts.Now().Add(a.opts.Space.Welcome().Clock),
 		Observe: func(env *protocol.Envelope) (isQuestion, named bool) {
 			a.addressing.Observe(env, a.opts.Space.Welcome)
 			a.chats.Note(env)
 			return env.Kind == protocol.KindChat && a.addressing.IsQuestion(env), a.addressing.Names(env)
 		},
-		Result: toolbox.ResultIn,
+		Result: EnvelopeResult,
 	})
 	if err != nil {
 		if ctx.Err() == nil {
@@ -280,7 +277,7 @@ const maxInterrupted = 3
 
 // resumeOrAwait resumes a question of the log, or leaves it to another process that has begun
 // since this one joined.
-func (a *Agent) resumeOrAwait(q *question, work *catchup.Backlog) {
+func (a *Agent) resumeOrAwait(q *question, work *intake.Backlog) {
 	if a.resume(q, work, a.space.Seq) {
 		a.runtime.Group.Go(func() { a.takeOverWhenGone(q, a.opts.WatchInterval, true) })
 	}
@@ -289,7 +286,7 @@ func (a *Agent) resumeOrAwait(q *question, work *catchup.Backlog) {
 // resume starts to answer a question of the log, unless it was settled while earlier attempts
 // were closed, or another process has begun to answer it after the position asked; it reports
 // the latter. It gives up a question that may end each process that works on it.
-func (a *Agent) resume(q *question, work *catchup.Backlog, asked protocol.Seq) (behind bool) {
+func (a *Agent) resume(q *question, work *intake.Backlog, asked protocol.Seq) (behind bool) {
 	behind = work.BegunAfter(q.chat.ID, asked)
 	if behind || work.Settled(q.chat.ID) {
 		a.drop(q)
@@ -299,7 +296,7 @@ func (a *Agent) resume(q *question, work *catchup.Backlog, asked protocol.Seq) (
 		a.log.Error("question given up: the process ended during each attempt to answer it", "question", q.chat.ID, "attempts", n)
 		a.drop(q)
 		end := q.stopped(errGivenUp)
-		end.ID = twins.GivenUpID(q.chat.ID)
+		end.ID = GivenUpID(q.chat.ID)
 		a.out.Final("answer", end)
 		return false
 	}

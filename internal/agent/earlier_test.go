@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -54,7 +54,7 @@ func TestCatchUp_CallsOfEarlierAttempts(t *testing.T) {
 	const want = "write_file unknown|read_text_file seen|move_file unknown|list_directory unknown|send_mail unknown|delete unknown|erase unknown"
 	for attempt := range 2 { // the second restart knows no more than the first
 		seen, wait := make(chan planner.State, 2), make(chan struct{})
-		stop := employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, Tools: tools(t, handbook), OwnToolsOnly: true, MaxSteps: 1,
+		stop := employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAuto, Tools: tools(t, handbook), OwnToolsOnly: true, MaxSteps: 1,
 			Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
 				main := s.Question == "shall we deploy?"
 				if main {

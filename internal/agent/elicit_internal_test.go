@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 

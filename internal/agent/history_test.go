@@ -9,12 +9,11 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/addressing"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -53,7 +52,7 @@ func TestHistory_OnlySharedChats(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, carol := join(t, g, "alice"), join(t, g, "carol")
 	memory := &remembering{}
-	employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, Answer: addressing.Mentioned})
+	employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, Answer: intake.Mentioned})
 	put := func(c *client.Client, text string, to ...protocol.ParticipantID) {
 		t.Helper()
 		conversation(t, c, answerTo(ask(t, c, text, to...)))
@@ -102,7 +101,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	memory := &remembering{}
-	employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, Answer: addressing.Mentioned})
+	employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, Answer: intake.Mentioned})
 	for i := range 50 {
 		ask(t, alice, fmt.Sprintf("%d %s", i, strings.Repeat("é", 5000)))
 	}
@@ -125,7 +124,7 @@ func TestHistoryIsReadFromTheLog(t *testing.T) {
 	ask(t, alice, "my name is Alice")
 	leave(t, g, client.Chat("Good morning."))
 	memory := &remembering{}
-	employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, CatchUp: catchup.Auto})
+	employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, CatchUp: intake.CatchUpAuto})
 	conversation(t, alice, answerTo(ask(t, alice, "what is my name?")))
 	if got, want := memory.before("what is my name?"), lines("user| alice: my name is Alice", "assistant| Good morning."); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,7 +37,7 @@ func TestCatchUp_GivesUp(t *testing.T) {
 	interrupted(t, g, other, 2)
 	var all []protocol.Envelope
 	for start := range 2 { // the second one leaves both
-		stop := employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, OwnToolsOnly: true,
+		stop := employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAuto, OwnToolsOnly: true,
 			Planner: deciding(func(_ context.Context, s planner.State) (planner.Decision, error) {
 				if s.Question == "which pill kills?" || start > 0 {
 					t.Errorf("start %d: the agent works on %q", start, s.Question)
@@ -75,7 +75,7 @@ func TestCatchUp_LastAttempts(t *testing.T) {
 	interrupted(t, g, first, 2)
 	interrupted(t, g, second, 2)
 	begun, goOn := make(chan string, 3), make(chan struct{})
-	employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, OwnToolsOnly: true,
+	employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAuto, OwnToolsOnly: true,
 		Planner: deciding(func(_ context.Context, s planner.State) (planner.Decision, error) {
 			begun <- s.Question
 			if s.Question == "first?" {

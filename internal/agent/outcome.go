@@ -8,10 +8,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -26,7 +24,7 @@ func refusalOf(err error) (refusal *protocol.Error, fatal error) {
 	if err == nil {
 		return nil, nil
 	}
-	var u *publisher.UnknownError
+	var u *UnknownError
 	if errors.As(err, &u) {
 		return nil, err
 	}
@@ -74,18 +72,18 @@ func notAllowed(refusal *protocol.Error) string {
 
 // errTakenOver is the cause that ends a question when another process of the
 // same participant continues it.
-const errTakenOver = causes.Error("another process of this agent continues it")
+const errTakenOver = PublicError("another process of this agent continues it")
 
 // errBehind is the cause that ends a question when another process of the same
 // participant has begun to answer it first.
-const errBehind = causes.Error("another process of this agent began first")
+const errBehind = PublicError("another process of this agent began first")
 
 // errGivenUp is the cause that ends a question when maxInterrupted attempts to answer it
 // ended with their process.
-const errGivenUp = causes.Error("this agent ended three times while it worked on the question, and does not try again. Ask once more if something else was the cause")
+const errGivenUp = PublicError("this agent ended three times while it worked on the question, and does not try again. Ask once more if something else was the cause")
 
 // errPanicked replaces the panic of a planner or a solver.
-const errPanicked = causes.Error("the planner failed")
+const errPanicked = PublicError("the planner failed")
 
 // field is one member of an object; members keep their order.
 type field struct {

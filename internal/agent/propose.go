@@ -7,12 +7,9 @@ import (
 	"fmt"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/publisher"
-	"github.com/meup-protocol/meup/internal/agent/toolbox"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -33,10 +30,10 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 		if refusal, fatal := refusalOf(err); fatal == nil {
 			return refused(refusal)
 		}
-		if publisher.Maybe(err) {
+		if MaybeSent(err) {
 			a.withdraw(proposed, "no_longer_needed")
 		}
-		return failed("not proposed: " + causes.Explain(err))
+		return failed("not proposed: " + ExplainCause(err))
 	}
 	for {
 		select {
@@ -52,7 +49,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 			}
 		case <-ctx.Done():
 			a.withdraw(proposed, "no_longer_needed")
-			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + causes.Explain(context.Cause(ctx))}
+			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + ExplainCause(context.Cause(ctx))}
 		}
 	}
 }
@@ -64,7 +61,7 @@ func (a *Agent) newProposal(x *action) protocol.Envelope {
 	proposed := x.p.inside(protocol.KindMCPProposal,
 		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", a.host(x)},
 		field{"expires_at", a.opts.Space.Welcome().ExpiresAt(a.opts.ProposalTimeout)})
-	proposed.ID, proposed.Correlation = publisher.NewID(), protocol.CorrelateTo(x.thought.ID)
+	proposed.ID, proposed.Correlation = NewID(), protocol.CorrelateTo(x.thought.ID)
 	return proposed
 }
 
@@ -77,7 +74,7 @@ func (a *Agent) closeProposal(ctx context.Context, x *action, proposal protocol.
 		select {
 		case env := <-box:
 			if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
-				a.respond(ctx, answerTo(x, &env, nil, toolbox.FailedCall("the proposal is decided already")))
+				a.respond(ctx, answerTo(x, &env, nil, FailedCall("the proposal is decided already")))
 			}
 		default:
 			return
@@ -93,19 +90,19 @@ func refused(refusal *protocol.Error) contextwindow.Result {
 // outcome.
 func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelope) (contextwindow.Result, bool) {
 	p.From = a.you
-	switch proposal.Settles(p, env) {
-	case proposal.Rejected:
+	switch exchange.Settles(p, env) {
+	case exchange.Rejected:
 		return contextwindow.Result{Outcome: contextwindow.Rejected, Reason: reasonOf(env), Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
-	case proposal.Withdrawn, proposal.Expired:
+	case exchange.Withdrawn, exchange.Expired:
 		if root := x.p.q.root; env.Kind == protocol.KindMCPWithdraw && reasonOf(env) == "no_longer_needed" { // by another process, which takes the question over
-			root.cancel(&causes.Cancelled{By: a.you, Reason: reasonOf(env), Context: root.path, TakenOver: true})
+			root.cancel(&CancelledError{By: a.you, Reason: reasonOf(env), Context: root.path, TakenOver: true})
 		}
 		return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true
-	case proposal.Fulfilled:
+	case exchange.Fulfilled:
 		return a.fulfilled(ctx, x, env), true
 	}
 	if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
-		a.respond(ctx, answerTo(x, env, nil, toolbox.FailedCall("this request does not fulfill the proposal")))
+		a.respond(ctx, answerTo(x, env, nil, FailedCall("this request does not fulfill the proposal")))
 	}
 	return contextwindow.Result{}, false
 }
@@ -117,7 +114,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 	if request.AddressedTo(a.you) {
 		out = a.serve(ctx, x, request)
 	} else if env, why := a.await(ctx, request.ID, request.To); env != nil {
-		out = toolbox.ResultIn(env)
+		out = EnvelopeResult(env)
 	} else {
 		out = failed(why.Error())
 	}

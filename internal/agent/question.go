@@ -5,17 +5,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/meup-protocol/meup/internal/agent/addressing"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
-	"github.com/meup-protocol/meup/internal/agent/causes"
-	"github.com/meup-protocol/meup/internal/agent/chats"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/publisher"
-	"github.com/meup-protocol/meup/internal/agent/remarks"
-	"github.com/meup-protocol/meup/internal/agent/twins"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -43,18 +37,18 @@ type question struct {
 
 	// earlier are the tool calls of attempts to answer the question before the
 	// agent was restarted.
-	earlier []catchup.Call
+	earlier []intake.AbandonedCall
 
 	// part: chat is the reasoning.start of another agent, whose context the
 	// root problem is in. The answer is the conclusion.
 	part bool
 
-	refs    remarks.Refs // envelopes that the planner may refer to
-	replyID protocol.ID  // of the answer; "": any
+	refs    intake.EnvelopeRefs // envelopes that the planner may refer to
+	replyID protocol.ID         // of the answer; "": any
 
 	batches  atomic.Int64 // parallel groups so far
 	withheld atomic.Bool  // the planner wanted a tool of others, which a private question may not use
-	first    twins.First  // of the processes of this participant
+	first    FirstStart   // of the processes of this participant
 	place    *participant.Place
 
 	mu       sync.Mutex
@@ -77,7 +71,7 @@ type problem struct {
 
 	plan    planner.Plan // given by the planner of the outer problem
 	meter   llm.Meter    // of the models' answers for the problem, without its parts
-	remarks remarks.Box
+	remarks intake.RemarkBox
 	asked   []protocol.ID // remarks that ask and got no reply; owned by the goroutine of the problem
 }
 
@@ -87,15 +81,15 @@ func (a *Agent) newQuestion(chat protocol.Envelope) *question {
 
 func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *question {
 	q := a.questionOf(chat, history)
-	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(publisher.NewID()), text: q.text, cause: chat.ID})
+	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(NewID()), text: q.text, cause: chat.ID})
 	return q
 }
 
 // questionOf returns a question without a problem.
 func (a *Agent) questionOf(chat protocol.Envelope, history []llm.Message) *question {
 	return &question{
-		chat: chat, text: addressing.ChatText(&chat), history: history, private: chats.Audience(&chat, a.you),
-		first: twins.NewFirst(), place: participant.NewPlace(a.turns), problems: make(map[protocol.ContextPath]*problem),
+		chat: chat, text: intake.ChatText(&chat), history: history, private: intake.ChatAudience(&chat, a.you),
+		first: NewFirstStart(), place: participant.NewPlace(a.turns), problems: make(map[protocol.ContextPath]*problem),
 	}
 }
 
@@ -112,7 +106,7 @@ func (a *Agent) OldestQuestion() (oldest protocol.Seq) {
 
 // within opens a problem for a part of another problem.
 func (a *Agent) within(ctx context.Context, p *problem, text string, plan planner.Plan, cause protocol.ID) *problem {
-	return p.q.enter(ctx, &problem{path: p.path.Child(publisher.NewID()), depth: p.depth + 1, text: text, plan: plan, cause: cause})
+	return p.q.enter(ctx, &problem{path: p.path.Child(NewID()), depth: p.depth + 1, text: text, plan: plan, cause: cause})
 }
 
 func (q *question) enter(ctx context.Context, p *problem) *problem {
@@ -167,7 +161,7 @@ func (p *problem) start(approach, text string) protocol.Envelope {
 		{"metadata", metadata(approach, p.plan)},
 	}
 	if p.depth == 0 && len(p.q.earlier) > 0 {
-		fields = append(fields, field{"references", catchup.Requests(p.q.earlier)})
+		fields = append(fields, field{"references", intake.RequestIDs(p.q.earlier)})
 	}
 	return protocol.Envelope{
 		ID: p.startID(), To: p.q.private, Kind: protocol.KindReasoningStart, Context: p.path.Parent(),
@@ -195,5 +189,5 @@ func (q *question) reply(markdown string, more ...field) protocol.Envelope {
 
 // stopped builds the chat that explains why the question gets no answer.
 func (q *question) stopped(cause error) protocol.Envelope {
-	return q.reply("I have stopped looking into this: " + causes.Explain(cause) + ".")
+	return q.reply("I have stopped looking into this: " + ExplainCause(cause) + ".")
 }

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/remarks"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -29,7 +29,7 @@ func (a *Agent) noteRemark(env *protocol.Envelope) bool {
 		p.remarks.NoteOwn(env.ID)
 		return false
 	}
-	m, ok := remarks.Of(env)
+	m, ok := intake.ReadRemark(env)
 	if !ok || !p.q.shares(env) {
 		return false
 	}
@@ -55,7 +55,7 @@ func (a *Agent) hear(p *problem, state *planner.State) {
 	if len(list) == 0 {
 		return
 	}
-	text := remarks.Render(list, dropped, &p.q.refs)
+	text := intake.RenderRemarks(list, dropped, &p.q.refs)
 	p.noteAsked(list)
 	state.Steps = append(state.Steps, contextwindow.Record{
 		Index: len(state.Steps), Action: contextwindow.Heard, Thought: text, Turn: &llm.Message{Role: llm.User, Text: text},
@@ -64,7 +64,7 @@ func (a *Agent) hear(p *problem, state *planner.State) {
 }
 
 // noteAsked records the remarks that wait for a reply.
-func (p *problem) noteAsked(list []remarks.Remark) {
+func (p *problem) noteAsked(list []intake.Remark) {
 	for i := range list {
 		if list[i].Asks && len(p.asked) < maxAsked {
 			p.asked = append(p.asked, list[i].ID)

@@ -6,17 +6,17 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
-	"github.com/meup-protocol/meup/internal/gateway/backup"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/agent/intake"
+	"github.com/meup-protocol/meup/internal/gateway/archive"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // An agent that runs while the log is restored does not answer questions and requests of
 // the restored log, which it answered in the part that was lost. It answers new ones.
 func TestRestoredLog(t *testing.T) {
-	data, archive := t.TempDir(), filepath.Join(t.TempDir(), "backup.tar.gz")
+	data, file := t.TempDir(), filepath.Join(t.TempDir(), "backup.tar.gz")
 	g := meuptest.Start(t, config+fmt.Sprintf("\ndata: %q\n", data))
 	alice := join(t, g, "alice")
 	old := ask(t, alice, "how many sheep?")
@@ -27,14 +27,14 @@ func TestRestoredLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Stop()
-	if _, err := backup.Create(t.Context(), backup.Options{Data: data, To: archive, Version: "v1.0.0"}); err != nil {
+	if _, err := archive.CreateBackup(t.Context(), archive.BackupOptions{Data: data, To: file, Version: "v1.0.0"}); err != nil {
 		t.Fatal(err)
 	}
 	g.Restart()
-	employ(t, g, "planner", agent.Options{CatchUp: catchup.All})
+	employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAll})
 	conversation(t, alice, answerTo(old))
 	g.Stop()
-	if _, err := backup.Restore(t.Context(), backup.RestoreOptions{From: archive, Data: data, Force: true}); err != nil {
+	if _, err := archive.Restore(t.Context(), archive.RestoreOptions{From: file, Data: data, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	g.Restart()

@@ -6,8 +6,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/publisher"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -49,7 +48,7 @@ func (p *problem) note(n planner.Note) (protocol.Envelope, error) {
 		fields = append(fields, field{"references", ids})
 	}
 	env := p.inside(kind, fields...)
-	env.ID = publisher.NewID()
+	env.ID = NewID()
 	if n.Kind != planner.Reply {
 		return env, nil
 	}

@@ -13,15 +13,12 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
-	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/deltastream"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -40,7 +37,7 @@ func (a *Agent) answer(q *question) {
 	err := a.solveAndReply(q)
 	span.End(err)
 	if err != nil {
-		log.Info("question given up", "err", causes.ForLog(err))
+		log.Info("question given up", "err", ErrorForLog(err))
 		a.replyError(q, err)
 		return
 	}
@@ -63,7 +60,7 @@ func (a *Agent) solveAndReply(q *question) error {
 		a.out.Final("answer", reply)
 		return nil
 	}
-	if err := a.out.Publish(q.root.ctx, reply); err != nil && !publisher.Maybe(err) {
+	if err := a.out.Publish(q.root.ctx, reply); err != nil && !MaybeSent(err) {
 		return fmt.Errorf("answer: %w", err)
 	}
 	return nil
@@ -85,7 +82,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 			text = a.addressing.WithoutMention(text)
 		}
 		err = a.out.Publish(p.ctx, p.start(a.opts.Approach, text))
-		p.open = publisher.Maybe(err)
+		p.open = MaybeSent(err)
 		if err == nil && p.depth == 0 {
 			err = p.q.first.Wait(p.ctx)
 		}
@@ -103,7 +100,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		box := a.toolbox(p)
 		state.Tools, state.Delegates = box.Plannable, a.delegates(p)
 		if p.depth == 0 && len(state.Steps) == 0 && len(p.q.earlier) > 0 {
-			state.Steps = append(state.Steps, catchup.Record(p.q.earlier, a.nameIn(box)))
+			state.Steps = append(state.Steps, intake.CallRecord(p.q.earlier, a.nameIn(box)))
 			state.MaxSteps++ // it uses up none of the steps
 		}
 		a.hear(p, &state)
@@ -140,7 +137,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 
 // dropDecision publishes the thought of a decision that is made again: because of
 // remarks that came in the meantime, or without the tools of others.
-func (a *Agent) dropDecision(p *problem, d planner.Decision, went deltastream.IDs) error {
+func (a *Agent) dropDecision(p *problem, d planner.Decision, went StreamIDs) error {
 	if d.Action != contextwindow.UseTools || d.Thought == "" {
 		return nil
 	}
@@ -167,7 +164,7 @@ func (a *Agent) newState(p *problem) planner.State {
 
 // plan asks the planner for the next decision; the model's output is streamed
 // meanwhile.
-func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, deltastream.IDs, error) {
+func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, StreamIDs, error) {
 	ctx, span := a.opts.Telemetry.Span(p.ctx, telemetry.Plan, string(a.you), a.describe(p)...)
 	live := a.newStreams(p)
 	state.Watch, state.Asking = live.Add, live.Begin
@@ -193,8 +190,8 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, deltas
 }
 
 // newStreams returns the streams of a decision about a problem.
-func (a *Agent) newStreams(p *problem) *deltastream.Streams {
-	o := deltastream.Options{
+func (a *Agent) newStreams(p *problem) *DeltaStreams {
+	o := DeltaOptions{
 		Context: p.ctx, Undecided: p.remarks.Waiting, ShowThinking: a.opts.ShowThinking, Off: &a.streamsOff, Log: a.log,
 		Send: func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error) {
 			env := p.inside(kind)
@@ -209,7 +206,7 @@ func (a *Agent) newStreams(p *problem) *deltastream.Streams {
 			return a.opts.Space.SendAsync(p.ctx, env)
 		}
 	}
-	return deltastream.New(o)
+	return NewDeltaStreams(o)
 }
 
 // next calls the planner. A panic of the planner fails only this question.
@@ -236,7 +233,7 @@ func (a *Agent) recoverPanic(err *error) {
 // thoughts returns the thoughts to publish before the calls of a decision: the
 // model's own thinking, if the operator wants it shown, and the decision's
 // thought.
-func (a *Agent) thoughts(p *problem, d planner.Decision, went deltastream.IDs) []protocol.Envelope {
+func (a *Agent) thoughts(p *problem, d planner.Decision, went StreamIDs) []protocol.Envelope {
 	var out []protocol.Envelope
 	if a.opts.ShowThinking && d.Thinking != "" {
 		out = append(out, p.thought(d.Thinking, went.Thinking, field{"raw", true}))
@@ -258,7 +255,7 @@ func (p *problem) thought(text, stream string, more ...field) protocol.Envelope 
 }
 
 // conclude closes the context with the conclusion.
-func (a *Agent) conclude(p *problem, d planner.Decision, went deltastream.IDs) (planner.Decision, error) {
+func (a *Agent) conclude(p *problem, d planner.Decision, went StreamIDs) (planner.Decision, error) {
 	if d.Answer == "" {
 		d.Answer = "I have come to no answer in the steps that I may take."
 	}
@@ -286,7 +283,7 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went deltastream.IDs) (
 		return d, fmt.Errorf("share thoughts: %w", err)
 	}
 	err := a.out.Publish(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
-	p.open = !publisher.Maybe(err)
+	p.open = !MaybeSent(err)
 	if p.open {
 		return d, fmt.Errorf("conclude: %w", err)
 	}
@@ -327,13 +324,13 @@ func (a *Agent) spent(p *problem) []field {
 // close cancels a context that is still open, unless another participant has
 // closed it.
 func (a *Agent) close(p *problem, err error) {
-	var stopped *causes.Cancelled
+	var stopped *CancelledError
 	behind := p.q.part && errors.Is(err, errBehind) // the context is that of another process
 	if !p.open || err == nil || behind || errors.As(err, &stopped) && stopped.Context == p.path {
 		return
 	}
 	p.open = false
-	fields := append([]field{{"reason", textutil.ShortenChars(causes.Explain(err), 500)}}, a.spent(p)...)
+	fields := append([]field{{"reason", textutil.ShortenChars(ExplainCause(err), 500)}}, a.spent(p)...)
 	a.out.Final("end of a context", p.inside(protocol.KindReasoningCancel, fields...))
 }
 
@@ -344,7 +341,7 @@ func (a *Agent) replyError(q *question, cause error) {
 		a.close(q.root, cause) // not closed yet if the part was waiting
 		return
 	}
-	var stopped *causes.Cancelled
+	var stopped *CancelledError
 	withdrawn := errors.As(cause, &stopped) && (stopped.Context == "" || stopped.TakenOver)
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errBehind) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // no one expects an answer, or there is no time

@@ -8,17 +8,13 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/deltastream"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/publisher"
-	"github.com/meup-protocol/meup/internal/agent/remarks"
-	"github.com/meup-protocol/meup/internal/agent/toolbox"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -47,7 +43,7 @@ type Task struct {
 	Context  protocol.ContextPath
 	Audience []protocol.ParticipantID // of a private question, without the agent; none: all
 	History  []llm.Message            // chats before the question, for a Solver that does not remember them
-	Earlier  []catchup.Call           // of attempts before a restart
+	Earlier  []intake.AbandonedCall   // of attempts before a restart
 	// Reply is the id of the chat with the answer.
 	Reply protocol.ID
 
@@ -78,7 +74,7 @@ func (t *Task) Gate() *participant.Gate { return &t.agent.runtime.Gate }
 // Inside returns an envelope within the context, for the participants of the question.
 func (t *Task) Inside(kind protocol.Kind, payload json.RawMessage) protocol.Envelope {
 	e := t.problem.inside(kind)
-	e.ID, e.Payload = publisher.NewID(), payload
+	e.ID, e.Payload = NewID(), payload
 	return e
 }
 
@@ -92,7 +88,7 @@ func (t *Task) Publish(ctx context.Context, envs ...protocol.Envelope) error {
 func (t *Task) Final(what string, env protocol.Envelope) { t.agent.out.Final(what, env) }
 
 // Streams returns the streams of a text that grows.
-func (t *Task) Streams() *deltastream.Streams { return t.agent.newStreams(t.problem) }
+func (t *Task) Streams() *DeltaStreams { return t.agent.newStreams(t.problem) }
 
 // Expect returns the envelopes that correlate to one of the agent, until the returned
 // function is called, which returns the ones that were not read.
@@ -118,7 +114,7 @@ func (t *Task) Remarks() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return remarks.Render(list, dropped, &t.problem.q.refs)
+	return intake.RenderRemarks(list, dropped, &t.problem.q.refs)
 }
 
 // Decline responds to a request to the agent that correlates to a proposal and does not
@@ -160,12 +156,12 @@ type Call struct {
 }
 
 // step returns the call as a step of the agent's own loop.
-func (c *Call) step() (*toolbox.Box, contextwindow.Record) {
-	box, name := new(toolbox.Box), c.Tool
+func (c *Call) step() (*Toolbox, contextwindow.Record) {
+	box, name := new(Toolbox), c.Tool
 	if planner.IsBuiltin(name) {
 		name = string(c.Host) + "__" + name
 	}
-	box.Add(name, toolbox.Tool{Owner: c.Host, Name: c.Tool}, mcptools.Tool{})
+	box.Add(name, BoxTool{Owner: c.Host, Name: c.Tool}, mcptools.Tool{})
 	return box, contextwindow.Record{Calls: []contextwindow.Call{{Tool: name, Arguments: c.Arguments, Thought: string(c.Thought)}}}
 }
 
@@ -196,7 +192,7 @@ func (a *Agent) safely(p *problem, t *Task) (s Solution, err error) {
 
 // solveBy gives a question to the solver, and publishes the conclusion.
 func (a *Agent) solveBy(p *problem) (Solution, error) {
-	p.q.replyID = publisher.NewID()
+	p.q.replyID = NewID()
 	s, err := a.safely(p, &Task{
 		Chat: &p.q.chat, Text: p.text, Context: p.path, Audience: p.q.private, History: p.q.history, Earlier: p.q.earlier,
 		Reply: p.q.replyID, agent: a, problem: p,
@@ -213,7 +209,7 @@ func (a *Agent) solveBy(p *problem) (Solution, error) {
 		fields = append(fields, field{"metadata", s.Metadata})
 	}
 	err = a.out.Publish(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
-	p.open = !publisher.Maybe(err)
+	p.open = !MaybeSent(err)
 	if !p.open {
 		err = nil
 	}

@@ -6,10 +6,9 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
-	"github.com/meup-protocol/meup/internal/agent/toolbox"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/agent/intake"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -48,7 +47,7 @@ func TestTakeOver_SettledMeanwhile(t *testing.T) {
 			send("planner", protocol.Envelope{ID: "attempt", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("question")})
 			a := New(Options{Space: clients["planner"], History: g.API(t, "planner")})
 			a.runtime.Work = t.Context() // as in Run
-			work, err := catchup.ReadAttempts(t.Context(), catchup.Options{History: a.opts.History, You: a.you, Space: a.space, Now: time.Now(), Result: toolbox.ResultIn})
+			work, err := intake.ReadAttempts(t.Context(), intake.BacklogOptions{History: a.opts.History, You: a.you, Space: a.space, Now: time.Now(), Result: EnvelopeResult})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,8 +91,8 @@ func TestResume_Together(t *testing.T) {
 	for _, id := range []protocol.ID{"first", "second", "third"} {
 		asked = send(planner, protocol.Envelope{ID: id, Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("question"), Payload: []byte(`{"message":"…"}`)})
 	}
-	read := func(a *Agent) *catchup.Backlog {
-		work, err := catchup.ReadAttempts(t.Context(), catchup.Options{History: a.opts.History, You: a.you, Space: a.space, Now: time.Now(), Result: toolbox.ResultIn})
+	read := func(a *Agent) *intake.Backlog {
+		work, err := intake.ReadAttempts(t.Context(), intake.BacklogOptions{History: a.opts.History, You: a.you, Space: a.space, Now: time.Now(), Result: EnvelopeResult})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +109,7 @@ func TestResume_Together(t *testing.T) {
 		a.runtime.Work, a.runtime.Final = t.Context(), t.Context() // as in Run
 		agents = append(agents, a)
 	}
-	work := []*catchup.Backlog{read(agents[0]), read(agents[1])}
+	work := []*intake.Backlog{read(agents[0]), read(agents[1])}
 	if !agents[0].resume(agents[0].newQuestion(chat), work[0], asked-1) {
 		t.Error("the attempt that began later is not left to its process")
 	}

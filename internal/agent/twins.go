@@ -6,10 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/agent/catchup"
-	"github.com/meup-protocol/meup/internal/agent/causes"
-	"github.com/meup-protocol/meup/internal/agent/toolbox"
-	"github.com/meup-protocol/meup/internal/agent/twins"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,7 +20,7 @@ func (a *Agent) onOwnStart(env *protocol.Envelope, mine bool) {
 		return
 	}
 	ids, part := env.Correlation.IDs, false
-	if id := twins.Claimed(env); id != "" {
+	if id := ClaimedPart(env); id != "" {
 		ids, part = []protocol.ID{id}, true
 	}
 	for _, id := range ids {
@@ -44,7 +41,7 @@ func (a *Agent) onOwnStart(env *protocol.Envelope, mine bool) {
 // onProbe answers another process that asks whether this one works on a
 // question.
 func (a *Agent) onProbe(env *protocol.Envelope) {
-	if id := twins.Asked(env); env.From == a.you && id != "" && a.questions.Get(id) != nil {
+	if id := AskedAbout(env); env.From == a.you && id != "" && a.questions.Get(id) != nil {
 		a.answerControl(env, protocol.KindParticipantStatus, a.status(""))
 	}
 }
@@ -53,9 +50,9 @@ func (a *Agent) onProbe(env *protocol.Envelope) {
 // that process is gone, it takes the question over.
 func (a *Agent) watch(q *question) {
 	cause := context.Cause(q.root.ctx)
-	var stopped *causes.Cancelled
+	var stopped *CancelledError
 	left := errors.Is(cause, errBehind) || errors.As(cause, &stopped) && stopped.TakenOver
-	if !left || q.part || a.opts.CatchUp == catchup.Off || a.opts.History == nil {
+	if !left || q.part || a.opts.CatchUp == intake.CatchUpOff || a.opts.History == nil {
 		return
 	}
 	a.takeOverWhenGone(q, a.opts.WatchInterval, true)
@@ -72,7 +69,7 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 		return
 	}
 	ctx := a.runtime.Work
-	w := twins.Watch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Send: a.sendProbe, Interval: a.opts.WatchInterval, After: a.opts.After}
+	w := TwinWatch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Send: a.sendProbe, Interval: a.opts.WatchInterval, After: a.opts.After}
 	for delay := first; ; delay = w.Interval {
 		asked, gone := w.Gone(ctx, delay)
 		if !gone || asked == 0 && delay > 0 { // without the right to ask, it is left to the other process
@@ -80,8 +77,8 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 		}
 		asked = cmp.Or(asked, a.space.Seq)
 		reading, cancel := context.WithTimeout(ctx, catchUpTime)
-		work, err := catchup.ReadAttempts(reading, catchup.Options{
-			History: a.opts.History, You: a.you, Space: a.opts.Space.Welcome().Space, Now: a.opts.Now(), Result: toolbox.ResultIn,
+		work, err := intake.ReadAttempts(reading, intake.BacklogOptions{
+			History: a.opts.History, You: a.you, Space: a.opts.Space.Welcome().Space, Now: a.opts.Now(), Result: EnvelopeResult,
 		})
 		cancel()
 		switch {
@@ -102,7 +99,7 @@ func (a *Agent) sendProbe(ctx context.Context, probe protocol.Envelope) (protoco
 
 // takeOver closes what a process left that is gone, and answers the question, if it is wanted and
 // not settled. It reports whether another process has begun to answer it after the position asked.
-func (a *Agent) takeOver(q *question, work *catchup.Backlog, asked protocol.Seq, wanted bool) (behind bool) {
+func (a *Agent) takeOver(q *question, work *intake.Backlog, asked protocol.Seq, wanted bool) (behind bool) {
 	rest := work.LeftoversOf(q.chat.ID)
 	if !wanted || work.Settled(q.chat.ID) {
 		a.closeAttempts(a.runtime.Work, work, rest)
@@ -121,7 +118,7 @@ const closeRounds = 3
 // closeAttempts publishes the envelopes that close earlier attempts, and reads the log on
 // until nothing is left open: a proposal may have been approved before its withdrawal, and
 // another process may have sent one until its context was closed.
-func (a *Agent) closeAttempts(ctx context.Context, work *catchup.Backlog, rest []protocol.Envelope) {
+func (a *Agent) closeAttempts(ctx context.Context, work *intake.Backlog, rest []protocol.Envelope) {
 	for round := 0; len(rest) > 0 && round < closeRounds; round++ {
 		for _, env := range rest {
 			if err := a.out.Publish(ctx, env); err != nil {

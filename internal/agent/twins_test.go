@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/intake"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/twins"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,7 +22,7 @@ import (
 func twin(t *testing.T, g *meuptest.Gateway, opts agent.Options) (kill, stop func()) {
 	t.Helper()
 	c := join(t, g, "planner")
-	opts.Space, opts.CatchUp, opts.History, opts.OwnToolsOnly = c, catchup.Auto, g.API(t, "planner"), true
+	opts.Space, opts.CatchUp, opts.History, opts.OwnToolsOnly = c, intake.CatchUpAuto, g.API(t, "planner"), true
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -97,7 +96,7 @@ func TestTwins_Takeover(t *testing.T) {
 					<-ctx.Done()
 					return "", ctx.Err()
 				})
-				kill, stop := twin(t, g, agent.Options{Tools: tools, Planner: once(callOf("count_sheep", `{"query":"x"}`)), WatchInterval: 50 * time.Millisecond, After: after(twins.ReplyTime, late)})
+				kill, stop := twin(t, g, agent.Options{Tools: tools, Planner: once(callOf("count_sheep", `{"query":"x"}`)), WatchInterval: 50 * time.Millisecond, After: after(agent.ReplyTime, late)})
 				if end[i] = kill; how == "shut down" {
 					end[i] = stop
 				}
@@ -216,7 +215,7 @@ func TestTwins_StartBesideWorking(t *testing.T) {
 	twin(t, g, agent.Options{Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
 		t.Error("the second process works on the question, too")
 		return planner.Decision{Action: contextwindow.Finish, Answer: "43", Conclusion: "43"}, nil
-	}), MaxQuestions: 1, After: after(twins.ReplyTime, nil)})
+	}), MaxQuestions: 1, After: after(agent.ReplyTime, nil)})
 	conversation(t, probes, func(env *protocol.Envelope) bool { // the reply to the probe
 		return env.Kind == protocol.KindParticipantStatus && len(env.Correlation.IDs) > 0
 	})
@@ -246,7 +245,7 @@ func TestTwins_StartBesideIdle(t *testing.T) {
 			part := protocol.Envelope{ID: "part", Kind: protocol.KindReasoningStart, Payload: []byte(`{"message":"…","participant_id":"` + who + `"}`), Context: "whole"}
 			send(t, alice, protocol.Envelope{ID: "whole", Kind: protocol.KindReasoningStart, Payload: []byte(`{"message":"…"}`)})
 			send(t, alice, part)
-			employ(t, g, who, agent.Options{CatchUp: catchup.Auto, OwnToolsOnly: true, After: atOnce(twins.ReplyTime),
+			employ(t, g, who, agent.Options{CatchUp: intake.CatchUpAuto, OwnToolsOnly: true, After: atOnce(agent.ReplyTime),
 				Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
 					return planner.Decision{Action: contextwindow.Finish, Answer: "42", Conclusion: "42"}, nil
 				})})
@@ -271,12 +270,12 @@ func TestTwins_WithdrawnMeanwhile(t *testing.T) {
 	question := ask(t, alice, "how many sheep?")
 	send(t, ghost, protocol.Envelope{ID: "attempt", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(question), Payload: []byte(`{"message":"…"}`)})
 	late := make(chan time.Time)
-	employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, OwnToolsOnly: true, After: after(twins.ReplyTime, late),
+	employ(t, g, "planner", agent.Options{CatchUp: intake.CatchUpAuto, OwnToolsOnly: true, After: after(agent.ReplyTime, late),
 		Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
 			t.Error("the agent works on the question")
 			return planner.Decision{Action: contextwindow.Finish, Answer: "42", Conclusion: "42"}, nil
 		})})
-	conversation(t, ghost, func(env *protocol.Envelope) bool { return twins.Asked(env) == question })
+	conversation(t, ghost, func(env *protocol.Envelope) bool { return agent.AskedAbout(env) == question })
 	send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(question)})
 	close(late)
 	conversation(t, alice, func(env *protocol.Envelope) bool {

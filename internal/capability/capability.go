@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -19,10 +18,10 @@ const Decide protocol.Kind = "decide"
 
 // Capability is one compiled capability. It is immutable.
 type Capability struct {
-	kind    pattern.Kind
-	payload *pattern.Pattern
-	to      *pattern.Target
-	context *pattern.Target
+	kind    KindPattern
+	payload *Pattern
+	to      *Target
+	context *Target
 	deny    bool
 
 	plain   bool // allows, and has nothing but a kind
@@ -49,7 +48,7 @@ func (c *Capability) String() string { return string(c.source) }
 // match reports whether the capability selects the request. An allowing
 // capability selects requests that it certainly matches, a deny rule requests
 // that it might match.
-func (c *Capability) match(r *Request, w *pattern.Work) bool {
+func (c *Capability) match(r *Request, w *Work) bool {
 	if !c.kind.Spend(len(r.Kind), w) {
 		return c.deny
 	}
@@ -67,22 +66,22 @@ func (c *Capability) NamesRecipient(id protocol.ParticipantID) bool {
 	return c.to != nil && c.to.Lists(id)
 }
 
-func (c *Capability) mode(r *Request) pattern.Mode {
+func (c *Capability) mode(r *Request) Mode {
 	switch {
 	case c.deny:
-		return pattern.Deny
+		return ModeDeny
 	case c.payload != nil && hasCommand(r.Payload.Get("params").Get("arguments")):
-		return pattern.Allow | pattern.Command
+		return ModeAllow | ModeCommand
 	}
-	return pattern.Allow
+	return ModeAllow
 }
 
 // hasCommand reports whether the arguments of a call have the command of a shell.
 func hasCommand(arguments protocol.Value) bool {
-	return slices.ContainsFunc(pattern.CommandKeys, func(key string) bool { return arguments.Get(key).Exists() })
+	return slices.ContainsFunc(CommandKeys, func(key string) bool { return arguments.Get(key).Exists() })
 }
 
-func (c *Capability) matchRest(r *Request, m pattern.Mode, w *pattern.Work) bool {
+func (c *Capability) matchRest(r *Request, m Mode, w *Work) bool {
 	if c.to != nil && !c.to.MatchTo(r.To, m, w) {
 		return false
 	}
@@ -102,8 +101,8 @@ const (
 
 // newWork returns the steps for deciding on r. They grow with its payload,
 // which its sender is charged for.
-func newWork(r *Request) pattern.Work {
-	return pattern.Work(baseWork + workPerByte*len(r.Payload.Raw()))
+func newWork(r *Request) Work {
+	return Work(baseWork + workPerByte*len(r.Payload.Raw()))
 }
 
 var emptyObject = func() protocol.Value {
@@ -173,7 +172,7 @@ func denyJSON(source json.RawMessage) json.RawMessage {
 // true is certain for a deny rule c as well. A string pattern matches an array
 // by one of its elements and an array pattern by all of them, so ["a", "b"]
 // covers ["a"] but not "a".
-func (c *Capability) covers(other *Capability, w *pattern.Work) bool {
+func (c *Capability) covers(other *Capability, w *Work) bool {
 	if !w.Spend(1) || !c.kind.Spend(32, w) || !c.kind.Covers(&other.kind) {
 		return false
 	}

@@ -3,7 +3,6 @@ package capability
 import (
 	"math"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -19,7 +18,7 @@ func (l *Ledger) CheckGrant(g Grant) error {
 	if err := l.checkSize(g); err != nil {
 		return err
 	}
-	remaining := pattern.Work(maxCheckWork)
+	remaining := Work(maxCheckWork)
 	for _, c := range set.allows {
 		q := query{ledger: l, now: g.At, subject: c, work: remaining}
 		f := q.find(g.Granter, math.MaxUint64, 1)

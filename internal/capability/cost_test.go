@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -15,7 +14,7 @@ import (
 func longGlobs(t testing.TB, n int) []*Capability {
 	var out []*Capability
 	for i := range n {
-		glob := fmt.Sprintf("%03d", i) + strings.Repeat("a*", (pattern.MaxTextBytes-3)/2)
+		glob := fmt.Sprintf("%03d", i) + strings.Repeat("a*", (MaxTextBytes-3)/2)
 		out = append(out, must(t, `{"kind":"x.tool","payload":{"a":"`+glob+`"}}`))
 	}
 	return out

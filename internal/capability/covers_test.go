@@ -4,8 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -233,7 +232,7 @@ func TestCovers_IsSound(t *testing.T) {
 
 // clearlyCovers is covers with work to spare.
 func (c *Capability) clearlyCovers(other *Capability) bool {
-	w := pattern.Work(maxCheckWork)
+	w := Work(maxCheckWork)
 	return !c.deny && !other.deny && c.covers(other, &w)
 }
 

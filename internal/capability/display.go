@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -99,7 +98,7 @@ func (l *Ledger) view(p protocol.ParticipantID, now time.Time) *view {
 func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *view {
 	v := &view{proof: proof{configured: l.configured, from: now}}
 	v.dependOn(p, h)
-	left := pattern.Work(maxViewWork)
+	left := Work(maxViewWork)
 	base := l.base(p)
 	var rights []right
 	var list []*Capability
@@ -148,7 +147,7 @@ func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *v
 // regained reports whether one of the rights gives back, without a limit, all
 // that d takes from others. Only a rule of a kind alone is looked at: others
 // forbid more than the same pattern allows.
-func regained(d *Capability, rights []right, left *pattern.Work) bool {
+func regained(d *Capability, rights []right, left *Work) bool {
 	return d.kindOnly() && slices.ContainsFunc(rights, func(x right) bool {
 		return x.capability.covers(d, left) && !slices.ContainsFunc(x.limits, func(limit *Capability) bool {
 			return !limit.kind.Apart(&d.kind)
@@ -171,7 +170,7 @@ func (v *view) show(list []*Capability) {
 
 // support returns which capabilities of a grant its granter clearly holds, as
 // far as the work that is left suffices.
-func (l *Ledger) support(r *record, now time.Time, left *pattern.Work) *support {
+func (l *Ledger) support(r *record, now time.Time, left *Work) *support {
 	if s := r.cache.Load(); s != nil && s.holds(l, now) {
 		return s
 	}

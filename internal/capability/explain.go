@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,15 +22,15 @@ func (s *Set) Explain(r *Request) []string {
 }
 
 func (c *Capability) explain(r *Request) string {
-	var x pattern.Mismatch
+	var x Mismatch
 	m, w := c.mode(r), newWork(r)
 	switch {
 	case !c.kind.Match(r.Kind):
-		x = pattern.Mismatch{Pointer: "/kind", Pattern: quote(c.kind.String()), Value: quote(string(r.Kind))}
+		x = Mismatch{Pointer: "/kind", Pattern: quote(c.kind.String()), Value: quote(string(r.Kind))}
 	case c.to != nil && !c.to.MatchTo(r.To, m, &w):
-		x = pattern.Mismatch{Pointer: "/to", Pattern: c.to.Source, Value: addressees(r.To)}
+		x = Mismatch{Pointer: "/to", Pattern: c.to.Source, Value: addressees(r.To)}
 	case c.context != nil && !c.context.MatchContext(r.Context, m, &w):
-		x = pattern.Mismatch{Pointer: "/context", Pattern: c.context.Source, Value: quote(string(r.Context))}
+		x = Mismatch{Pointer: "/context", Pattern: c.context.Source, Value: quote(string(r.Context))}
 	case c.payload != nil && !c.payload.Match(payloadOf(r), m, &w):
 		x = c.payload.Mismatch("/payload", payloadOf(r), m, &w)
 	case c.deny:

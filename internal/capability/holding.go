@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/meup-protocol/meup/internal/pmap"
+	"github.com/meup-protocol/meup/internal/kit/pmap"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
-	"github.com/meup-protocol/meup/internal/pmap"
+	"github.com/meup-protocol/meup/internal/kit/pmap"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -186,7 +185,7 @@ func (l *Ledger) drop(r *record) {
 func (l *Ledger) revoke(v Revocation) {
 	h := l.holder(v.Recipient).copied()
 	h.lost = l.position
-	w := pattern.Work(maxCheckWork)
+	w := Work(maxCheckWork)
 	for _, c := range v.Capabilities {
 		h.take(c.asDeny(), l.position, &w)
 	}
@@ -201,7 +200,7 @@ func (l *Ledger) revoke(v Revocation) {
 // take adds a revocation to h, which is not shared yet. It replaces earlier
 // ones that it contains. Beyond MaxRevoked, all is taken: rather too little is
 // left than too much.
-func (h *holder) take(rule *Capability, position uint64, w *pattern.Work) {
+func (h *holder) take(rule *Capability, position uint64, w *Work) {
 	if len(h.revoked) >= MaxRevoked {
 		rule = everything
 	}
@@ -210,7 +209,7 @@ func (h *holder) take(rule *Capability, position uint64, w *pattern.Work) {
 }
 
 // tookAll reports whether revocations since a grant took all of it for good.
-func (h *holder) tookAll(r *record, w *pattern.Work) bool {
+func (h *holder) tookAll(r *record, w *Work) bool {
 	return !slices.ContainsFunc(r.set.allows, func(c *Capability) bool {
 		return !slices.ContainsFunc(h.revoked, func(v revocation) bool {
 			return v.position > r.position && v.rule.covers(c, w)

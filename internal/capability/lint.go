@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -42,7 +41,7 @@ func Lint(holder protocol.ParticipantID, caps []*Capability, known []protocol.Pa
 
 type linter struct {
 	known    []protocol.ParticipantID
-	work     pattern.Work // a configuration is trusted: without a bound
+	work     Work // a configuration is trusted: without a bound
 	index    int
 	findings []Finding
 }
@@ -69,7 +68,7 @@ func (l *linter) capability(c *Capability) {
 	if c.to != nil && l.known != nil && c.to.NamesUnknown(l.known) {
 		l.report("to %s names no participant of the space", c.to.Source)
 	}
-	for _, t := range []*pattern.Target{c.to, c.context} {
+	for _, t := range []*Target{c.to, c.context} {
 		if t != nil {
 			t.Suspicious(l.report)
 		}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -36,7 +35,7 @@ var rpcFields = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
 // unknownFields reports fields that MCP payloads do not have. Most of them are
 // one level too high.
-func (l *linter) unknownFields(kind protocol.Kind, p *pattern.Pattern) {
+func (l *linter) unknownFields(kind protocol.Kind, p *Pattern) {
 	if kind != protocol.KindMCPRequest && kind != protocol.KindMCPProposal && kind != protocol.KindMCPResponse {
 		return
 	}

@@ -114,10 +114,10 @@ func oracleText(p, s string) bool {
 	if len(p) > 2 && p[0] == '/' && p[len(p)-1] == '/' {
 		return cachedRegexp(p[1 : len(p)-1]).MatchString(s)
 	}
-	return cachedRegexp(globRegexp(p)).MatchString(s)
+	return cachedRegexp(globExpression(p)).MatchString(s)
 }
 
-func globRegexp(p string) string {
+func globExpression(p string) string {
 	var b strings.Builder
 	b.WriteString(`\A`)
 	for i := 0; i < len(p); {

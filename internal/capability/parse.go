@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -12,16 +11,16 @@ import (
 const MaxBytes = 4096
 
 // Parse compiles a capability: a string, or an object as the package describes
-// it. It does not retain v. The error is a *pattern.Error.
+// it. It does not retain v. The error is a *capability.PatternError.
 func Parse(v protocol.Value) (*Capability, error) {
 	if len(v.Raw()) > MaxBytes {
-		return nil, &pattern.Error{Err: fmt.Errorf("it has more than %d bytes", MaxBytes)}
+		return nil, &PatternError{Err: fmt.Errorf("it has more than %d bytes", MaxBytes)}
 	}
 	return parse(v)
 }
 
 func parse(v protocol.Value) (*Capability, error) {
-	p := &pattern.Parser{}
+	p := &PatternParser{}
 	c := &Capability{source: append([]byte(nil), v.Raw()...)}
 	switch v.Type() {
 	case protocol.TypeString:
@@ -40,11 +39,11 @@ func parse(v protocol.Value) (*Capability, error) {
 	return c, nil
 }
 
-// ParseJSON is Parse for a JSON text. The error is a *pattern.Error or a
+// ParseJSON is Parse for a JSON text. The error is a *capability.PatternError or a
 // *protocol.SyntaxError.
 func ParseJSON(text []byte) (*Capability, error) {
 	if len(text) > MaxBytes {
-		return nil, &pattern.Error{Err: fmt.Errorf("it has more than %d bytes", MaxBytes)}
+		return nil, &PatternError{Err: fmt.Errorf("it has more than %d bytes", MaxBytes)}
 	}
 	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
 	if err != nil {
@@ -53,7 +52,7 @@ func ParseJSON(text []byte) (*Capability, error) {
 	return Parse(doc.Root())
 }
 
-func (c *Capability) parseObject(p *pattern.Parser, v protocol.Value) {
+func (c *Capability) parseObject(p *PatternParser, v protocol.Value) {
 	kind := v.Get("kind")
 	if !kind.Exists() {
 		p.Fail("", errors.New("a kind is missing"))

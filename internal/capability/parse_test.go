@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -60,7 +59,7 @@ func TestParseFaults(t *testing.T) {
 		{`"` + strings.Repeat("a", 5000) + `"`, "", "more than 4096 bytes"},
 	} {
 		_, err := ParseJSON([]byte(tt.text))
-		var fault *pattern.Error
+		var fault *PatternError
 		if !errors.As(err, &fault) {
 			t.Errorf("%s: error %v, want a pattern.Error", tt.text, err)
 			continue

@@ -3,7 +3,6 @@ package capability
 import (
 	"time"
 
-	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,7 +17,7 @@ type query struct {
 	request *Request
 	subject *Capability // instead of the request, if not nil
 	observe bool        // the subject is the right to read, which only its literal capability gives
-	work    pattern.Work
+	work    Work
 	memo    []memo
 	proof   *proof // collects what the findings depend on, if not nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver"
 	"github.com/meup-protocol/meup/internal/gateway/openaiapi"
 	"github.com/meup-protocol/meup/internal/gateway/otlpreceiver"
-	"github.com/meup-protocol/meup/internal/gateway/resourcemeta"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,8 +36,8 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 			httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{
 				Options: options, Version: g.options.Version.Version, Issuers: g.issuers, Charge: g.charge,
 			})},
-			httpapi.Route{Pattern: "GET " + resourcemeta.WellKnown, Handler: resourcemeta.Handler("", g.issuers)},
-			httpapi.Route{Pattern: "GET " + resourcemeta.WellKnown + "/mcp", Handler: resourcemeta.Handler("/mcp", g.issuers)})
+			httpapi.Route{Pattern: "GET " + adapter.WellKnown, Handler: adapter.ResourceMetadata("", g.issuers)},
+			httpapi.Route{Pattern: "GET " + adapter.WellKnown + "/mcp", Handler: adapter.ResourceMetadata("/mcp", g.issuers)})
 	}
 	if serves(config.AdapterAGUI) {
 		list = append(list,

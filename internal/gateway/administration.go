@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
 )
 
 // administration is what the log of the administrative space adds to the
@@ -17,7 +17,7 @@ type administration struct {
 	mu        sync.Mutex
 	space     string // the administrative space; "": none
 	read      bool   // the directory of the space was read
-	directory directory.Directory
+	directory authority.Directory
 	// moved is called when another space becomes the administrative one; nil:
 	// followDirectory does not wait.
 	moved context.CancelFunc
@@ -38,7 +38,7 @@ func (a *administration) moveLocked(space string) {
 	if a.space == space {
 		return
 	}
-	a.space, a.read, a.directory = space, false, directory.Directory{}
+	a.space, a.read, a.directory = space, false, authority.Directory{}
 	if a.moved != nil {
 		a.moved()
 	}

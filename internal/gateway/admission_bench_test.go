@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/gateway/metrics"
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
@@ -61,7 +60,7 @@ func thought(n int) []byte {
 
 func benchSender(b *testing.B) *admission.Sender {
 	b.Helper()
-	m := metrics.New(metrics.Options{})
+	m := NewMetrics(MetricsOptions{})
 	redactor, err := newRedactor(config.Default(), m)
 	if err != nil {
 		b.Fatal(err)
@@ -85,7 +84,7 @@ func benchSender(b *testing.B) *admission.Sender {
 		"planner": participantConfig(caps, limits),
 	}}
 	hub := space.NewHub(space.Services{
-		Journal: &discardJournal{}, Validate: schemas.Payload, Safety: redactor, Observer: m, NewID: newID, NewToken: auth.NewToken,
+		Journal: &discardJournal{}, Validate: schemas.Payload, Safety: redactor, Observer: m, NewID: newID, NewToken: access.NewToken,
 	}, func(string) (*authority.Config, bool) { return cfg, true })
 	s, err := hub.Space(b.Context(), "lab")
 	if err != nil {
@@ -122,7 +121,7 @@ func BenchmarkStages(b *testing.B) {
 	if refused != nil {
 		b.Fatal(refused)
 	}
-	redactor, err := newRedactor(config.Default(), metrics.New(metrics.Options{}))
+	redactor, err := newRedactor(config.Default(), NewMetrics(MetricsOptions{}))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway"
-	"github.com/meup-protocol/meup/internal/gateway/backup"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/gateway/archive"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -66,7 +66,7 @@ func TestBackup_OfRunningGateway(t *testing.T) {
 	}
 	testkit.Eventually(t, "participants send", func() bool { return acknowledged.Load() > 50 })
 	before := acknowledged.Load()
-	made, err := backup.Create(t.Context(), backup.Options{Data: data, To: filepath.Join(t.TempDir(), "b.tar.gz"), Version: "test"})
+	made, err := archive.CreateBackup(t.Context(), archive.BackupOptions{Data: data, To: filepath.Join(t.TempDir(), "b.tar.gz"), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestBackup_OfRunningGateway(t *testing.T) {
 	}
 
 	fresh := t.TempDir()
-	restored, err := backup.Restore(t.Context(), backup.RestoreOptions{From: made.To, Data: fresh})
+	restored, err := archive.Restore(t.Context(), archive.RestoreOptions{From: made.To, Data: fresh})
 	if err != nil {
 		t.Fatal(err)
 	}

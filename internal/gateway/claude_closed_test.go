@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/hookconfig"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/terminal/hookconfig"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
 // An unmodified Claude Code whose own rules allow a command does not run it if the space cannot

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/hookconfig"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/terminal/hookconfig"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -3,9 +3,9 @@ package gateway_test
 import (
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(webtest.Tests{M: m}) }

@@ -5,22 +5,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/directory"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // BenchmarkDirectory_Apply merges a directory at its bounds with a file, and makes the
 // tables of it: the cost of one change.
 func BenchmarkDirectory_Apply(b *testing.B) {
-	var d directory.Directory
+	var d authority.Directory
 	apply := func(kind protocol.Kind, format string, args ...any) {
 		doc, err := protocol.ParseJSON(fmt.Appendf(nil, format, args...), protocol.MaxDepth)
 		if err != nil {
 			b.Fatal(err)
 		}
-		c, err := directory.Read(&protocol.Envelope{ID: newID(), From: "root", Kind: kind, TS: time.Now()}, doc.Root())
+		c, err := authority.ReadDirectoryChange(&protocol.Envelope{ID: newID(), From: "root", Kind: kind, TS: time.Now()}, doc.Root())
 		if err == nil {
 			d, err = d.Apply(c)
 		}
@@ -28,18 +28,18 @@ func BenchmarkDirectory_Apply(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for i := range directory.MaxSpaces {
+	for i := range authority.MaxSpaces {
 		apply(protocol.KindAdminSpacePut, `{"space":"s%d"}`, i)
 	}
-	for i := range directory.MaxParticipants {
-		apply(protocol.KindAdminParticipantPut, `{"space":"s%d","participant_id":"p%d","capabilities":["chat","reasoning/*","mcp.request"]}`, i%directory.MaxSpaces, i)
-		for j := range directory.MaxTokens / directory.MaxParticipants {
-			apply(protocol.KindAdminTokenIssue, `{"space":"s%d","participant_id":"p%d","token_sha256":"%062x%02x"}`, i%directory.MaxSpaces, i, i, j+1)
+	for i := range authority.MaxParticipants {
+		apply(protocol.KindAdminParticipantPut, `{"space":"s%d","participant_id":"p%d","capabilities":["chat","reasoning/*","mcp.request"]}`, i%authority.MaxSpaces, i)
+		for j := range authority.MaxTokens / authority.MaxParticipants {
+			apply(protocol.KindAdminTokenIssue, `{"space":"s%d","participant_id":"p%d","token_sha256":"%062x%02x"}`, i%authority.MaxSpaces, i, i, j+1)
 		}
 	}
 	file := config.Default()
 	file.Spaces = []config.Space{{Name: "ops"}, {Name: "team-*"}}
-	a := auth.New(auth.Table{Find: func(string) (string, bool) { return "", false }}, auth.Options{})
+	a := access.NewTokenAuthenticator(access.TokenTable{Find: func(string) (string, bool) { return "", false }}, access.TokenOptions{})
 	b.ReportAllocs()
 	for b.Loop() {
 		cfg := effective(file, d)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,7 +23,7 @@ const (
 // effective returns the configuration file together with the directory. The file
 // takes precedence: of a space that both have, the settings and the participants of
 // the file count, and participants with other ids are added.
-func effective(file *config.Config, d directory.Directory) *config.Config {
+func effective(file *config.Config, d authority.Directory) *config.Config {
 	cfg := *file
 	cfg.Spaces = slices.Clone(file.Spaces)
 	find := finder(file)
@@ -50,7 +50,7 @@ func effective(file *config.Config, d directory.Directory) *config.Config {
 
 // inactive returns why a space of the directory has no effect beside the file; "": it
 // has one.
-func inactive(s *directory.Space, find func(string) (*config.Space, bool), file *config.Config) string {
+func inactive(s *authority.DirectorySpace, find func(string) (*config.Space, bool), file *config.Config) string {
 	from, found := find(s.Name)
 	switch {
 	case s.Name == file.Administration.Space, found && from.Name != s.Name:
@@ -61,7 +61,7 @@ func inactive(s *directory.Space, find func(string) (*config.Space, bool), file 
 	return ""
 }
 
-func addParticipants(to *config.Space, s *directory.Space) {
+func addParticipants(to *config.Space, s *authority.DirectorySpace) {
 	inFile := idsOf(to)
 	hashes := make(map[[32]byte]bool, len(to.Participants))
 	for i := range to.Participants {
@@ -92,9 +92,9 @@ func idsOf(s *config.Space) map[protocol.ParticipantID]bool {
 }
 
 // administersBeside returns the check of a change against a configuration file.
-func administersBeside(file *config.Config) func(c directory.Change, made bool) error {
+func administersBeside(file *config.Config) func(c authority.DirectoryChange, made bool) error {
 	find := finder(file)
-	return func(c directory.Change, made bool) error {
+	return func(c authority.DirectoryChange, made bool) error {
 		if c.Space == file.Administration.Space {
 			return inFile("/space", "%s is the administrative space; only the configuration file changes it.", c.Space)
 		}
@@ -123,7 +123,7 @@ func inFile(path, format string, args ...any) error {
 
 // besideGlob checks a change of a name that a glob of the file matches. What was made
 // before the file had the glob can be removed.
-func besideGlob(s *config.Space, c directory.Change) error {
+func besideGlob(s *config.Space, c authority.DirectoryChange) error {
 	switch c.Kind {
 	case protocol.KindAdminSpaceRemove, protocol.KindAdminParticipantRemove, protocol.KindAdminTokenRevoke:
 		return nil
@@ -132,7 +132,7 @@ func besideGlob(s *config.Space, c directory.Change) error {
 }
 
 // besideSpace checks a change of a space that the file has.
-func besideSpace(s *config.Space, c directory.Change, made bool) error {
+func besideSpace(s *config.Space, c authority.DirectoryChange, made bool) error {
 	switch c.Kind {
 	case protocol.KindAdminSpacePut:
 		return inFile("/space", "The configuration file has the space %s; change it there.", c.Space)
@@ -201,7 +201,7 @@ func (g *Gateway) Directory(name string) *api.Directory {
 }
 
 // appendAdded lists the participants that the directory adds to a space of the file.
-func appendAdded(item *api.DirectorySpace, s *directory.Space, file *config.Space) {
+func appendAdded(item *api.DirectorySpace, s *authority.DirectorySpace, file *config.Space) {
 	now, inFile := time.Now(), idsOf(file)
 	for p := range s.Participants {
 		q := api.DirectoryParticipant{ID: p.ID, Source: api.SourceLog, By: p.By, At: p.At, Capabilities: texts(p.Capabilities), Inactive: item.Inactive}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
 // The programs behind the adapters are not held to strict JSON: a lone surrogate becomes

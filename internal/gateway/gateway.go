@@ -15,16 +15,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
-	"github.com/meup-protocol/meup/internal/gateway/metrics"
-	"github.com/meup-protocol/meup/internal/gateway/searchstore"
-	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/gateway/ws"
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -54,7 +51,7 @@ type Gateway struct {
 	options Options
 	log     *slog.Logger
 	cfg     atomic.Pointer[config.Config]
-	metrics *metrics.Metrics
+	metrics *Metrics
 	safety  *redactor
 	codes   access.LoginCodes
 	secret  access.Secret // of the log
@@ -77,11 +74,11 @@ type Gateway struct {
 	opened  chan struct{}
 	openErr error
 	journal journal.Journal
-	auth    *auth.Authenticator
+	auth    *access.TokenAuthenticator
 	hub     *space.Hub
 	ws      *ws.Server
 	api     *httpapi.Server
-	turns   *turnstore.Store
+	turns   *derived.TurnStore
 	cluster *clusterLink // nil: a single gateway
 	admin   administration
 }
@@ -98,7 +95,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{options: o, log: o.Logger, page: page, opened: make(chan struct{}), metrics: metrics.New(metrics.Options{
+	g := &Gateway{options: o, log: o.Logger, page: page, opened: make(chan struct{}), metrics: NewMetrics(MetricsOptions{
 		Version: o.Version.Version, Commit: o.Version.Commit, Logger: o.Logger,
 	})}
 	if g.safety, err = newRedactor(o.Config, g.metrics); err != nil {
@@ -144,7 +141,7 @@ const snapshotEvery = 10 * time.Second
 func (g *Gateway) assemble(cfg *config.Config) {
 	services := space.Services{
 		Journal: g.journal, Validate: schemas.Payload, Safety: g.safety, Observer: g.metrics,
-		NewID: newID, NewToken: auth.NewToken, Logger: g.log,
+		NewID: newID, NewToken: access.NewToken, Logger: g.log,
 		RingEntries: cfg.Ring.Entries, RingBytes: int(cfg.Ring.Bytes), Administered: g.applyDirectory,
 	}
 	if g.cluster != nil {
@@ -154,7 +151,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	if err := g.hub.LoadInvitations(g.background); err != nil {
 		g.log.Warn("invitation tokens cannot be checked yet", "error", err)
 	}
-	g.auth = auth.New(tokensOf(cfg), auth.Options{Invites: invites{g.hub, &g.admin}, Log: g.log})
+	g.auth = access.NewTokenAuthenticator(tokensOf(cfg), access.TokenOptions{Invites: invites{g.hub, &g.admin}, Log: g.log})
 	g.readDirectory(g.background)
 	if g.cluster != nil {
 		g.cluster.attach(g.hub)
@@ -168,7 +165,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	g.run(func() { g.followDirectory(g.background) })
 	g.run(func() { g.ws.Run(g.background) })
 	g.run(func() { g.watchReadiness(g.background) })
-	sources := metrics.Sources{Ready: g.Ready, Spaces: func() int { return len(g.hub.Open()) }, Joining: g.ws.Joining}
+	sources := Sources{Ready: g.Ready, Spaces: func() int { return len(g.hub.Open()) }, Joining: g.ws.Joining}
 	if g.certificate != nil {
 		sources.CertificateExpiry = g.certificate.expiry
 	}
@@ -194,10 +191,10 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		PingInterval: zeroMeansNoLimit(cfg.PingInterval), IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
-	g.turns = turnstore.New(turnstore.Options{
+	g.turns = derived.NewTurnStore(derived.TurnOptions{
 		Dir: indexDir(cfg, turnsIndex), Bounds: g.journal.Bounds, Base: g.journal.Base, Mask: g.safety, Logger: g.log,
 	})
-	index := searchstore.New(searchstore.Options{
+	index := derived.NewSearchStore(derived.SearchOptions{
 		Dir: indexDir(cfg, searchIndex), Spaces: g.hub.Open, Bounds: g.journal.Bounds, Mask: g.safety.Text, Logger: g.log,
 	})
 	g.run(func() { index.Run(g.background) })
@@ -260,7 +257,7 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 // it is an invitation to.
 func (g *Gateway) spacesOf(ctx context.Context, token string, now time.Time) ([]string, error) {
 	names, err := g.auth.Spaces(ctx, token, now)
-	if name, _, ok, _ := g.hub.InvitedTo(auth.Hash(token)); ok {
+	if name, _, ok, _ := g.hub.InvitedTo(access.Hash(token)); ok {
 		if _, inviteErr := g.auth.Authenticate(ctx, name, token, now); inviteErr == nil {
 			names, err = append(names, name), nil
 		}
@@ -296,14 +293,14 @@ func (i invites) InvitedTo(hash [32]byte) (name string, expires time.Time, ok bo
 }
 
 // LookupInvite returns the invitation whose token has this hash.
-func (i invites) LookupInvite(ctx context.Context, name string, hash [32]byte) (auth.Invitation, bool, error) {
+func (i invites) LookupInvite(ctx context.Context, name string, hash [32]byte) (access.Invitation, bool, error) {
 	s, err := i.Space(ctx, name)
 	if err != nil {
 		if errors.Is(err, space.ErrNoSpace) {
 			err = nil
 		}
-		return auth.Invitation{}, false, err
+		return access.Invitation{}, false, err
 	}
 	found, ok := s.LookupInvitation(hash)
-	return auth.Invitation(found), ok, nil
+	return access.Invitation(found), ok, nil
 }

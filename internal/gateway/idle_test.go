@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // An idle connection retains no memory for the frames that were written to it,

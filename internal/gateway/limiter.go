@@ -3,8 +3,8 @@ package gateway
 import (
 	"time"
 
-	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

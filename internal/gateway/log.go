@@ -10,18 +10,17 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/meup-protocol/meup/internal/gateway/archive"
 	"github.com/meup-protocol/meup/internal/gateway/cluster"
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/gateway/control"
-	"github.com/meup-protocol/meup/internal/gateway/turnstore"
+	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
-	"github.com/meup-protocol/meup/internal/natsconn"
-	"github.com/meup-protocol/meup/internal/privatedir"
+	"github.com/meup-protocol/meup/internal/kit/natsconn"
+	"github.com/meup-protocol/meup/internal/kit/privatedir"
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/internal/space/buckets"
+	"github.com/meup-protocol/meup/internal/space/authority"
 )
 
 // InMemory is the data folder that selects a log in memory.
@@ -69,7 +68,7 @@ func hadLog(data string) bool {
 func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
 	if cfg.Data != InMemory {
-		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir, searchIndex, turnsIndex, control.SocketName, control.Folder); err != nil {
+		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir, searchIndex, turnsIndex, archive.SocketName, archive.SocketFolder); err != nil {
 			return err
 		}
 	}
@@ -80,7 +79,7 @@ func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 			return fmt.Errorf("open the log: %w", err)
 		}
 	case cfg.Data == InMemory:
-		g.journal = memory.New(memory.Options{Retention: retention, Logger: g.log})
+		g.journal = journal.NewMemory(journal.MemoryOptions{Retention: retention, Logger: g.log})
 	default:
 		dir, had := filepath.Join(cfg.Data, embeddedDir), hadLog(cfg.Data)
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && g.options.AcceptLoss && !had {
@@ -89,7 +88,7 @@ func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 		warnUnused(cfg.Data, replicaDir, "the data folder contains a replica of a JetStream log, which is ignored: no NATS is configured", g.log)
 		j, err := pebblejournal.Open(pebblejournal.Options{
 			Dir: dir, FS: g.options.fs, MustExist: had, AcceptLoss: g.options.AcceptLoss,
-			Retention: retention, Fold: turnstore.Fold, Logger: g.log, OnCommit: g.metrics.Committed,
+			Retention: retention, Fold: derived.FoldTurns, Logger: g.log, OnCommit: g.metrics.Committed,
 		})
 		if err != nil {
 			return fmt.Errorf("open the log: %w", err)
@@ -114,7 +113,7 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	}
 	options := natsjournal.Options{
 		Conn: conn, Replicas: replicas, ReplicaDir: dir, AcceptLoss: g.options.AcceptLoss, RestoreLog: g.options.RestoreLog,
-		Retention: retention, Fold: turnstore.Fold, Logger: g.log, OnCommit: g.metrics.Committed, OnFollow: g.metrics.Followed,
+		Retention: retention, Fold: derived.FoldTurns, Logger: g.log, OnCommit: g.metrics.Committed, OnFollow: g.metrics.Followed,
 	}
 	j, err := natsjournal.Open(ctx, options)
 	if errors.Is(err, natsjournal.ErrReplicaInUse) {
@@ -142,7 +141,7 @@ func (g *Gateway) serveBackups(cfg *config.Config) {
 	if !ok {
 		return
 	}
-	server, err := control.Listen(cfg.Data, j.Checkpoint, g.log)
+	server, err := archive.ListenControl(cfg.Data, j.Checkpoint, g.log)
 	if err != nil {
 		g.log.Warn("meup-gateway backup cannot reach this gateway, and works only while it is stopped", "error", err)
 		return
@@ -178,9 +177,9 @@ func (c *clusterLink) attach(hub *space.Hub) {
 		}
 		return list
 	}, func(there []cluster.Spending) {
-		list := make([]buckets.Spending, len(there))
+		list := make([]authority.Spending, len(there))
 		for i, x := range there {
-			list[i] = buckets.Spending(x)
+			list[i] = authority.Spending(x)
 		}
 		hub.ChargeSpent(list)
 	})

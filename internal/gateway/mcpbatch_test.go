@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
 // A batch is bounded, and each of its messages is charged to its participant.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // holding is an MCP server with the tool hold, which ends only when it is canceled.

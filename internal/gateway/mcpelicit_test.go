@@ -14,7 +14,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
 // asking is a server of a revision with a tool that asks its user. Up to 2025-11-25 the question is a

@@ -11,7 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
 // stuck is the response to a client that does not read.

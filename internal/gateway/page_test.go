@@ -11,8 +11,8 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/web/bundle"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/webtest"
 )
 
 // testPage is a small page with the layout of the real one.
@@ -34,7 +34,7 @@ func testPage(t *testing.T) fstest.MapFS {
 // cookie too, have no access.
 func TestPageInBrowser(t *testing.T) {
 	t.Parallel()
-	b := webtest.Shared(t)
+	b := webtest.SharedBrowser(t)
 	page := testPage(t)
 	g := meuptest.Start(t, meuptest.Config, func(o *gateway.Options) { o.Page = page })
 	code := g.Gateway().NewLoginCode("alice-token")
@@ -108,7 +108,7 @@ func attack(t *testing.T, b *webtest.Browser, g *meuptest.Gateway) {
 // without console messages.
 func TestBundledPageInBrowser(t *testing.T) {
 	t.Parallel()
-	b := webtest.Shared(t)
+	b := webtest.SharedBrowser(t)
 	g := meuptest.Start(t, meuptest.Config)
 	if !g.Gateway().HasPage() {
 		t.Fatal("the program has no page")

@@ -11,10 +11,9 @@ import (
 	"sync/atomic"
 
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/gateway/metrics"
-	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
-	"github.com/meup-protocol/meup/internal/space/streams"
+	"github.com/meup-protocol/meup/internal/safety/redact"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -31,7 +30,7 @@ type redactor struct {
 // that the rest of the gateway always has processors left.
 const smallInspection = 16 << 10
 
-func newRedactor(cfg *config.Config, m *metrics.Metrics) (*redactor, error) {
+func newRedactor(cfg *config.Config, m *Metrics) (*redactor, error) {
 	r := &redactor{found: m.Found, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	if err := r.replace(cfg); err != nil {
 		return nil, err
@@ -100,18 +99,18 @@ func (r *redactor) enter(ctx context.Context, bytes int) (release func(), err er
 }
 
 // Envelope inspects a payload and the other fields of its envelope.
-func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (streams.Redaction, error) {
+func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (ring.Redaction, error) {
 	release, err := r.enter(ctx, len(payload.Raw())+len(extra.Raw()))
 	if err != nil {
-		return streams.Redaction{}, err
+		return ring.Redaction{}, err
 	}
 	defer release()
 	v, err := r.pipeline.Load().Envelope(kind, payload, extra)
-	return streams.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, err
+	return ring.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, err
 }
 
 // Stream returns a redactor of one stream.
-func (r *redactor) Stream() streams.Redactor { return &streamRedactor{redactor: r} }
+func (r *redactor) Stream() ring.Redactor { return &streamRedactor{redactor: r} }
 
 // streamRedactor masks the data of one stream with the current pipeline.
 type streamRedactor struct {
@@ -120,14 +119,14 @@ type streamRedactor struct {
 }
 
 // Data inspects a chunk of the stream.
-func (s *streamRedactor) Data(ctx context.Context, payload, extra protocol.Value) (streams.Redaction, bool, error) {
+func (s *streamRedactor) Data(ctx context.Context, payload, extra protocol.Value) (ring.Redaction, bool, error) {
 	release, err := s.enter(ctx, len(payload.Raw())+len(extra.Raw())+s.text.Held())
 	if err != nil {
-		return streams.Redaction{}, false, err
+		return ring.Redaction{}, false, err
 	}
 	defer release()
 	v, err := s.pipeline.Load().StreamData(&s.text, payload, extra)
-	return streams.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, s.text.Nothing(), err
+	return ring.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, s.text.Nothing(), err
 }
 
 // Rest ends the stream and returns the text that was held back.

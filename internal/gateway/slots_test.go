@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/gateway/metrics"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // While all slots are held, a large payload waits until its request ends; a
 // small one is inspected at once.
 func TestLargeInspections_WaitForASlot(t *testing.T) {
-	r, err := newRedactor(config.Default(), metrics.New(metrics.Options{}))
+	r, err := newRedactor(config.Default(), NewMetrics(MetricsOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -108,9 +108,9 @@ func participantConfig(c []*capability.Capability, l limit.Limits) authority.Par
 }
 
 // tokensOf returns the tokens and JWT settings of a configuration.
-func tokensOf(cfg *config.Config) auth.Table {
+func tokensOf(cfg *config.Config) access.TokenTable {
 	find := finder(cfg)
-	t := auth.Table{Find: func(name string) (string, bool) {
+	t := access.TokenTable{Find: func(name string) (string, bool) {
 		s, ok := find(name)
 		if !ok {
 			return "", false
@@ -118,19 +118,19 @@ func tokensOf(cfg *config.Config) auth.Table {
 		return s.Name, true
 	}}
 	for _, s := range cfg.Spaces {
-		a := auth.Space{Name: s.Name}
+		a := access.SpaceTokens{Name: s.Name}
 		for _, p := range s.Participants {
 			if p.TokenHash != ([32]byte{}) {
-				a.Tokens = append(a.Tokens, auth.Token{Participant: p.ID, Hash: p.TokenHash})
+				a.Tokens = append(a.Tokens, access.Token{Participant: p.ID, Hash: p.TokenHash})
 				continue
 			}
 			a.Reserved = append(a.Reserved, p.ID)
 			for _, token := range p.Tokens {
-				a.Tokens = append(a.Tokens, auth.Token{Participant: p.ID, Hash: token.Hash, Expires: token.Expires})
+				a.Tokens = append(a.Tokens, access.Token{Participant: p.ID, Hash: token.Hash, Expires: token.Expires})
 			}
 		}
 		if s.JWT != nil {
-			a.JWT = &auth.JWT{Issuer: s.JWT.Issuer, Audience: s.JWT.Audience, ParticipantClaim: s.JWT.ParticipantClaim}
+			a.JWT = &access.JWT{Issuer: s.JWT.Issuer, Audience: s.JWT.Audience, ParticipantClaim: s.JWT.ParticipantClaim}
 		}
 		t.Spaces = append(t.Spaces, a)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
 // BenchmarkHistory measures a page of 200 turns with 5 tools each: from the

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/schemas"
 )
 

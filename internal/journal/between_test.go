@@ -10,8 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -35,7 +34,7 @@ func TestBetween_LosesNoEntry(t *testing.T) {
 	start := time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
 	rapid.Check(t, func(rt *rapid.T) {
-		log := &countedReader{Journal: memory.New(memory.Options{})}
+		log := &countedReader{Journal: journal.NewMemory(journal.MemoryOptions{})}
 		log.Follow(func(string, []*journal.Entry) {}, nil)
 		times := rapid.SliceOfN(rapid.IntRange(0, 30), 0, 60).Draw(rt, "passes")
 		at := 0

@@ -12,8 +12,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
 )
 
 const triage = `{"run_id":"r1","workflow_name":"triage","current_node":"read",
@@ -24,7 +23,7 @@ const triage = `{"run_id":"r1","workflow_name":"triage","current_node":"read",
 
 func chooseNode(t *testing.T, s *Service, body string) (*wire.WorkflowIntentResponse, error) {
 	t.Helper()
-	r, err := api.DecodeWorkflow([]byte(body))
+	r, err := DecodeWorkflow([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,15 +85,15 @@ func TestWorkflow_ChoiceIsBounded(t *testing.T) {
 			server := llmtest.Start(t, llmtest.Turns(test.turns...))
 			s, _ := newModelService(t, server, Options{})
 			out, err := chooseNode(t, s, triage)
-			var f *api.Fault
+			var f *Fault
 			switch {
 			case test.next != "" && (err != nil || out.NextNode != test.next):
 				t.Errorf("%+v, %v", out, err)
-			case test.next == "" && (!errors.As(err, &f) || f.Status != 503 || f.Code != api.CodeUndecided || !strings.Contains(f.Message, test.why)):
+			case test.next == "" && (!errors.As(err, &f) || f.Status != 503 || f.Code != CodeUndecided || !strings.Contains(f.Message, test.why)):
 				t.Errorf("%+v, %v", out, err)
 			}
-			if want := (&wire.Usage{Input: 200, Output: 20}); name == "again" && !reflect.DeepEqual(api.UsageOf(err), want) {
-				t.Errorf("usage %+v of the decision that failed, want %+v", api.UsageOf(err), want)
+			if want := (&wire.Usage{Input: 200, Output: 20}); name == "again" && !reflect.DeepEqual(UsageOf(err), want) {
+				t.Errorf("usage %+v of the decision that failed, want %+v", UsageOf(err), want)
 			}
 		})
 	}
@@ -141,11 +140,11 @@ func TestWorkflow_ContextWindow(t *testing.T) {
 	}
 	s, _ := newModelService(t, llmtest.Start(t, answerText), Options{})
 	_, err = chooseNode(t, s, strings.Replace(triage, `{`, `{"summarization_model":"nobody:m",`, 1))
-	var f *api.Fault
+	var f *Fault
 	if !errors.As(err, &f) || f.Status != 422 || f.Path != "/summarization_model" {
 		t.Errorf("%v", err)
 	}
-	if _, err = api.DecodeWorkflow([]byte(strings.Replace(triage, `{`, `{"context_tokens":100,`, 1))); !errors.As(err, &f) || f.Path != "/context_tokens" {
+	if _, err = DecodeWorkflow([]byte(strings.Replace(triage, `{`, `{"context_tokens":100,`, 1))); !errors.As(err, &f) || f.Path != "/context_tokens" {
 		t.Errorf("%v", err)
 	}
 }
@@ -156,8 +155,8 @@ func TestWorkflow_NoModel(t *testing.T) {
 	s := New(Options{})
 	for _, body := range []string{triage, strings.Replace(triage, `"llm"`, `"ignored"`, 1)} {
 		_, err := chooseNode(t, s, body)
-		var f *api.Fault
-		if !errors.As(err, &f) || f.Status != 422 || f.Code != api.CodeUndecided || strings.Contains(f.Message, requestKey) {
+		var f *Fault
+		if !errors.As(err, &f) || f.Status != 422 || f.Code != CodeUndecided || strings.Contains(f.Message, requestKey) {
 			t.Errorf("%v", err)
 		}
 		out, err := chooseNode(t, s, strings.Replace(body, `"text"`, `"urgent":true,"text"`, 1))

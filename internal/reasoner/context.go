@@ -15,8 +15,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/kit/recent"
 )
 
 // ContextOptions configures the input of the models that decide. Requests may
@@ -43,7 +42,7 @@ func (s *Service) contextOf(r *wire.AgentIntentRequest) (tokens int, share conte
 }
 
 // summarizer returns the summarizer of a request; nil: previews. A model that
-// cannot be opened is an *api.Fault.
+// cannot be opened is an *reasoner.Fault.
 func (s *Service) summarizer(r *wire.AgentIntentRequest) (contextwindow.Summarizer, error) {
 	model, named := s.o.Context.Summarizer, r.SummarizationModel
 	switch {
@@ -54,9 +53,9 @@ func (s *Service) summarizer(r *wire.AgentIntentRequest) (contextwindow.Summariz
 	}
 	opened, err := s.openSummarizer(named, r.LLM)
 	if err != nil {
-		return nil, &api.Fault{
-			Status: http.StatusUnprocessableEntity, Code: api.CodeInvalidRequest, Path: "/summarization_model",
-			Message: "The summarization_model cannot be used: " + api.MaskKey(err.Error(), r.LLM) + ". Name another one as PROVIDER:NAME, or leave it out.",
+		return nil, &Fault{
+			Status: http.StatusUnprocessableEntity, Code: CodeInvalidRequest, Path: "/summarization_model",
+			Message: "The summarization_model cannot be used: " + MaskKey(err.Error(), r.LLM) + ". Name another one as PROVIDER:NAME, or leave it out.",
 		}
 	}
 	return s.boundedSummaries(s.o.Telemetry.UntrustedModel(opened)), nil

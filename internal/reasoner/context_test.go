@@ -15,10 +15,9 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // windowed returns a script that rejects prompts over a window of tokens, as
@@ -361,7 +360,7 @@ func TestSummaries_Key(t *testing.T) {
 		_, err := s.summarizer(&wire.AgentIntentRequest{
 			SummarizationModel: name, LLM: &wire.LLM{Provider: " OpenAI ", Model: "gpt-x", APIKey: requestKey},
 		})
-		var f *api.Fault
+		var f *Fault
 		if got != want || !errors.As(err, &f) || f.Status != 422 || f.Path != "/summarization_model" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
@@ -379,11 +378,11 @@ func TestContext_UnknownValues(t *testing.T) {
 		`"summarization_model":"nobody:m"`:  "/summarization_model",
 		`"summarization_model":{"model":1}`: "/summarization_model",
 	} {
-		r, err := api.DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g",` + body + `}`))
+		r, err := DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g",` + body + `}`))
 		if err == nil {
 			_, err = s.Decide(t.Context(), r)
 		}
-		var f *api.Fault
+		var f *Fault
 		if !errors.As(err, &f) || f.Status != 422 || f.Path != want {
 			t.Errorf("%s: %v", body, err)
 		}

@@ -9,8 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // Bounds of the history that is read. Results are not shortened here: the code
@@ -131,7 +130,7 @@ func resultOf(tool string, step map[string]json.RawMessage) contextwindow.Result
 	}
 	for _, name := range []string{"result", "output", "observation", "content"} {
 		raw, ok := step[name]
-		if !ok || api.IsNull(raw) {
+		if !ok || IsNull(raw) {
 			continue
 		}
 		words, failed := plain(raw)

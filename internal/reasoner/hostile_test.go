@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // hostileService returns a service whose model is served by h.
@@ -26,7 +24,7 @@ func hostileService(t *testing.T, h http.HandlerFunc) *Service {
 	t.Cleanup(server.Close)
 	return New(Options{ModelTimeout: testkit.Patience, Open: func(name, key string) (llm.Model, error) {
 		return models.Open(name, models.Options{
-			BaseURL: server.URL, Key: key, API: "chat", Retry: llmhttp.Retry{Attempts: 1},
+			BaseURL: server.URL, Key: key, API: "chat", Retry: llm.Retry{Attempts: 1},
 			HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		})
 	}})
@@ -124,7 +122,7 @@ func TestHostileRequest(t *testing.T) {
 	for _, value := range []string{"NaN", "Infinity", "-Infinity", "1e999", "01"} {
 		for _, field := range []string{"max_steps", "context_tokens", "persona"} {
 			t.Run(field+" "+value, func(t *testing.T) {
-				if _, err := api.DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","` + field + `":` + value + `}`)); err == nil {
+				if _, err := DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","` + field + `":` + value + `}`)); err == nil {
 					t.Error("it was accepted")
 				}
 			})

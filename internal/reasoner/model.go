@@ -14,7 +14,6 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // plan decides with the model of the request or the service. It uses rules if
@@ -69,14 +68,14 @@ func (s *Service) withoutModel(ctx context.Context, r *wire.AgentIntentRequest, 
 	}
 	d.Source, d.Fault = planner.Fallback, fault
 	s.logFallback(ctx, nameOf(r.LLM), r, fault)
-	detail := "The model that the request names cannot be used: " + api.MaskKey(fault.Error(), r.LLM) + "."
+	detail := "The model that the request names cannot be used: " + MaskKey(fault.Error(), r.LLM) + "."
 	return d, append([]wire.TraceItem{{Step: "fallback", Detail: detail}}, traceOf(d)...), nil
 }
 
 func (s *Service) logFallback(ctx context.Context, model string, r *wire.AgentIntentRequest, fault error) {
 	s.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the model did not decide",
-		slog.String("model", api.MaskKey(model, r.LLM)), slog.String("session", api.MaskKey(r.SessionID, r.LLM)),
-		slog.String("error", api.MaskKey(fault.Error(), r.LLM)))
+		slog.String("model", MaskKey(model, r.LLM)), slog.String("session", MaskKey(r.SessionID, r.LLM)),
+		slog.String("error", MaskKey(fault.Error(), r.LLM)))
 }
 
 // model returns the model to call; nil without an error means rules decide.

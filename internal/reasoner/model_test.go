@@ -12,11 +12,10 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 const requestKey = "sk-request-0123456789abcdef"
@@ -35,7 +34,7 @@ func newModelService(t *testing.T, server *llmtest.Server, o Options) (*Service,
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	o.Open = func(name, key string) (llm.Model, error) {
-		return models.Open(name, models.Options{BaseURL: server.URL(), Key: key, HTTP: client, Retry: llmhttp.Retry{Attempts: 1}, Logger: o.Logger})
+		return models.Open(name, models.Options{BaseURL: server.URL(), Key: key, HTTP: client, Retry: llm.Retry{Attempts: 1}, Logger: o.Logger})
 	}
 	return New(o), log
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // Bounds of the instructions for a model, in bytes.

@@ -12,8 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // question is a request in the form of a planner's state.
@@ -24,7 +23,7 @@ type question struct {
 }
 
 // newQuestion converts a request. A forced tool that is not among the given
-// tools is an *api.Fault.
+// tools is an *reasoner.Fault.
 func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 	past := readHistory(r.History)
 	q := &question{
@@ -44,8 +43,8 @@ func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 		q.state.MaxSteps = max(planner.DefaultMaxSteps, len(past.steps)+1)
 	}
 	if q.toolsGiven && q.state.Forced != "" && q.tool(q.state.Forced) == nil {
-		return nil, &api.Fault{
-			Status: http.StatusUnprocessableEntity, Code: api.CodeUnknownTool, Path: "/forced_tool",
+		return nil, &Fault{
+			Status: http.StatusUnprocessableEntity, Code: CodeUnknownTool, Path: "/forced_tool",
 			Message: "The forced tool is not among the tools of the request: force one of them, or leave forced_tool out.",
 		}
 	}

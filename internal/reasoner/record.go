@@ -8,9 +8,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // maxRecorded bounds each text of a record, in bytes.
@@ -23,13 +21,13 @@ func record(r *wire.LogRecord, l *wire.LLM, d planner.Decision, took time.Durati
 	r.InputTokens, r.OutputTokens, r.Context = d.Usage.Input, d.Usage.Output, contextTrace(d.Shown)
 	switch {
 	case err != nil:
-		f := api.FaultOf(err)
+		f := FaultOf(err)
 		r.Status, r.Error, r.Message = wire.StatusError, f.Code, f.Message
 	case d.Fault != nil:
 		r.Error = telemetry.ErrorClass(d.Fault)
 	}
-	for _, text := range decisionlog.Texts(r) {
-		*text = textutil.Shorten(api.MaskKey(*text, l), maxRecorded)
+	for _, text := range DecisionTexts(r) {
+		*text = textutil.Shorten(MaskKey(*text, l), maxRecorded)
 	}
 	return r
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
 )
 
 // TestRecord: each decision has a record, with its ids and outcome, and without
@@ -31,7 +30,7 @@ func TestRecord(t *testing.T) {
 	want := []wire.LogRecord{
 		{Type: wire.JobAgentIntent, SessionID: "s", IntentID: "agent-1", CorrelationID: "c-1", Status: "ok", Outcome: "use_tools", Source: "model", Model: "gpt-x", ToolName: wire.SearchTool},
 		{Type: wire.JobAgentIntent, SessionID: "s", IntentID: "agent-2", Status: "ok", Outcome: "use_tools", Source: "fallback", Model: "gpt-x", ToolName: wire.SearchTool, Error: "400"},
-		{Type: wire.JobAgentIntent, SessionID: "s", IntentID: "agent-3", Status: "error", Outcome: "refused", Error: api.CodeUnknownTool},
+		{Type: wire.JobAgentIntent, SessionID: "s", IntentID: "agent-3", Status: "error", Outcome: "refused", Error: CodeUnknownTool},
 		{Type: wire.JobWorkflowIntent, SessionID: "r1", IntentID: "wf-4", Status: "ok", Outcome: "enter_node", Source: "model", Model: "gpt-x"},
 	}
 	if len(records) < len(want) {
@@ -69,12 +68,12 @@ func TestRecord_UsageOfFailure(t *testing.T) {
 	})
 	var record wire.LogRecord
 	s, _ := newModelService(t, server, Options{Record: func(r *wire.LogRecord) { record = *r }})
-	r, err := api.DecodeAgentIntent([]byte(withModel + "}"))
+	r, err := DecodeAgentIntent([]byte(withModel + "}"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Decide(ctx, r)
-	if used := api.UsageOf(err); used == nil || used.Input < 100 || used.Output < 10 {
+	if used := UsageOf(err); used == nil || used.Input < 100 || used.Output < 10 {
 		t.Errorf("error %v with the usage %+v, want at least that of the first answer", err, used)
 	}
 	if record.Status != wire.StatusError || record.InputTokens < 100 || record.OutputTokens < 10 || record.Model != "gpt-x" {

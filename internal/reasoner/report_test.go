@@ -18,11 +18,10 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/agent/telemetry/otlp"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // collector receives spans over OTLP/HTTP.
@@ -87,7 +86,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, workflow := range []string{`{"nodes":[{"id":"a","tool":"ci.run"}]}`, `{"nodes":[{"id":"a"}]}`, `{"nodes":[{"id":"a","type":"end"}]}`, `{"nodes":[{"id":"a"}],"start":"z"}`} {
-		r, err := api.DecodeWorkflow([]byte(`{"run_id":"r","workflow_name":"w","current_node":"","params":{"workflow":` + workflow + `}}`))
+		r, err := DecodeWorkflow([]byte(`{"run_id":"r","workflow_name":"w","current_node":"","params":{"workflow":` + workflow + `}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

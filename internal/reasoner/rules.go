@@ -13,8 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // knownTools are the tools of a request that names none.
@@ -277,13 +276,13 @@ func listHits(hits []any) string {
 func describeHit(hit any) string {
 	fields, ok := hit.(map[string]any)
 	if !ok {
-		return oneLine(api.Text(hit))
+		return oneLine(TextOf(hit))
 	}
 	where := named(fields, "path", "file", "rel_path", "uri", "url", "title", "name", "id")
 	what := named(fields, "snippet", "chunk", "text", "content", "line", "excerpt", "description")
 	switch {
 	case where == "" && what == "":
-		return oneLine(api.Text(hit))
+		return oneLine(TextOf(hit))
 	case what == "":
 		return "`" + where + "`"
 	case where == "":

@@ -25,8 +25,6 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/reasoner/workflow"
 )
 
 // DefaultModelTimeout bounds a model's time for one decision. After it the
@@ -77,7 +75,7 @@ func New(o Options) *Service {
 	return &Service{o: o, summaries: newSummaryCache()}
 }
 
-// Check returns the *api.Fault that Decide would return for a request, without
+// Check returns the *reasoner.Fault that Decide would return for a request, without
 // deciding.
 func (s *Service) Check(r *wire.AgentIntentRequest) error {
 	_, err := newQuestion(r)
@@ -85,8 +83,8 @@ func (s *Service) Check(r *wire.AgentIntentRequest) error {
 }
 
 // Decide returns the next action. The request must be one that
-// api.DecodeAgentIntent accepts. Errors are an *api.IntentError with an
-// *api.Fault or ctx's error.
+// reasoner.DecodeAgentIntent accepts. Errors are an *reasoner.IntentError with an
+// *reasoner.Fault or ctx's error.
 func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	began := s.o.Now()
 	id := "agent-" + s.o.NewID()
@@ -109,7 +107,7 @@ func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire
 	s.report(ctx, span, r.LLM, d, rec, offered, took, err) // before the span ends
 	span.End(err)
 	if err != nil {
-		return nil, &api.IntentError{ID: id, Took: took, Usage: usageOf(&meter), Err: err}
+		return nil, &IntentError{ID: id, Took: took, Usage: usageOf(&meter), Err: err}
 	}
 	return out, nil
 }
@@ -135,7 +133,7 @@ func (s *Service) decide(ctx context.Context, r *wire.AgentIntentRequest) (plann
 }
 
 // Workflow returns the next node of a workflow and its action; see
-// workflow.Next. Errors are those of Decide.
+// reasoner.NextNode. Errors are those of Decide.
 func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (out *wire.WorkflowIntentResponse, err error) {
 	began := s.o.Now()
 	id := "wf-" + s.o.NewID()
@@ -145,7 +143,7 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 	if ctx.Err() != nil {
 		err = fmt.Errorf("decide workflow: %w", ctx.Err())
 	} else {
-		out, err = workflow.Next(ctx, r, s.chooser(r, &d))
+		out, err = NextNode(ctx, r, s.chooser(r, &d))
 	}
 	took := s.o.Now().Sub(began)
 	rec := &wire.LogRecord{
@@ -157,7 +155,7 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 	s.report(ctx, span, r.LLM, d, rec, false, took, err)
 	span.End(err)
 	if err != nil {
-		return nil, &api.IntentError{ID: id, Took: took, Usage: usageOf(&meter), Err: err}
+		return nil, &IntentError{ID: id, Took: took, Usage: usageOf(&meter), Err: err}
 	}
 	out.Status, out.IntentID, out.DurationMS, out.Usage = wire.StatusOK, id, took.Milliseconds(), usageOf(&meter)
 	if out.Trace == nil {
@@ -219,7 +217,7 @@ type maskedError struct {
 }
 
 // Error returns the text of the error with the key masked.
-func (e maskedError) Error() string { return api.MaskKey(e.err.Error(), e.llm) }
+func (e maskedError) Error() string { return MaskKey(e.err.Error(), e.llm) }
 
 // Unwrap returns the error.
 func (e maskedError) Unwrap() error { return e.err }
@@ -240,7 +238,7 @@ func workflowOutcome(out *wire.WorkflowIntentResponse) string {
 // outcome returns the outcome of a decision: the decided action, unless there
 // is an error.
 func outcome(decided string, err error) string {
-	var fault *api.Fault
+	var fault *Fault
 	switch {
 	case err == nil:
 		return decided

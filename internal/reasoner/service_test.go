@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-
-	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // sequentialIDs returns a generator of predictable ids.
@@ -23,7 +21,7 @@ func sequentialIDs() func() string {
 
 func decide(t *testing.T, s *Service, body string) (*wire.AgentIntentResponse, error) {
 	t.Helper()
-	r, err := api.DecodeAgentIntent([]byte(body))
+	r, err := DecodeAgentIntent([]byte(body))
 	if err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
@@ -175,8 +173,8 @@ func TestRules(t *testing.T) {
 
 func TestForcedTool_Unknown(t *testing.T) {
 	_, err := decide(t, New(Options{}), `{"session_id":"s","goal_text":"g","forced_tool":"fly",`+searchTools+`}`)
-	var f *api.Fault
-	if !errors.As(err, &f) || f.Status != 422 || f.Code != api.CodeUnknownTool || f.Path != "/forced_tool" {
+	var f *Fault
+	if !errors.As(err, &f) || f.Status != 422 || f.Code != CodeUnknownTool || f.Path != "/forced_tool" {
 		t.Fatalf("%v", err)
 	}
 }
@@ -194,7 +192,7 @@ func TestDecide_CanceledContext(t *testing.T) {
 }
 
 func TestInstructions(t *testing.T) {
-	r, err := api.DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","instructions":"Be brief.",
+	r, err := DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","instructions":"Be brief.",
 		"persona":{"name":"savant-engineer","traits":["careful",{"voice":"dry"}]},"rules":{"must":"cite\nfiles","never":null},
 		"driver":{},"memory_state":{"seen":2}}`))
 	if err != nil {
@@ -256,7 +254,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add([]byte(`{"session_id":"s","goal_text":"go","forced_tool":"t","tools":[{"name":"t","inputSchema":{"properties":{"q":{}},"required":["q","n"]}}]}`))
 	s := New(Options{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := api.DecodeAgentIntent(raw)
+		r, err := DecodeAgentIntent(raw)
 		if err == nil {
 			var out *wire.AgentIntentResponse
 			if out, err = s.Decide(t.Context(), r); err == nil {
@@ -264,7 +262,7 @@ func FuzzDecide(f *testing.F) {
 				return
 			}
 		}
-		var fault *api.Fault
+		var fault *Fault
 		if !errors.As(err, &fault) || fault.Status < 400 || fault.Status > 499 || fault.Message == "" {
 			t.Errorf("%v", err)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/safety/safetytest"
+	"github.com/meup-protocol/meup/internal/testing/safetytest"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 )
 
 // lengthGuard is the stage that cuts texts of more than so many bytes, and so

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/safety/safetytest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/safetytest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

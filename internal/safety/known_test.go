@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 )
 
 // value is a secret that no rule knows.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 

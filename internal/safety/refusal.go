@@ -1,7 +1,7 @@
 package safety
 
 import (
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 

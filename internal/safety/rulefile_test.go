@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 )
 
 func ruleFile(t testing.TB, text string) *redact.RuleFile {

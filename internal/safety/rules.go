@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 )
 
 var (

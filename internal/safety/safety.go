@@ -21,7 +21,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 

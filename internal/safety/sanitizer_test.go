@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 )
 
 func TestSanitiser(t *testing.T) {

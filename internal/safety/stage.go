@@ -3,7 +3,7 @@ package safety
 import (
 	"bytes"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 )
 
 // Action is the action for a text with findings.

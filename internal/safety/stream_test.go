@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/meup-protocol/meup/internal/safety/safetytest"
+	"github.com/meup-protocol/meup/internal/testing/safetytest"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -116,7 +116,7 @@ func TestStream_PassesCleanText(t *testing.T) {
 func TestStream_HoldsBackLittle(t *testing.T) {
 	p := knowing(t, value)
 	for chunk, want := range map[string]string{
-		"hello": "hello", "I think that": "I think that", "part 1 of 2": "part 1 of 2", "see internal/space/streams.go": "see internal/space/streams.go",
+		"hello": "hello", "I think that": "I think that", "part 1 of 2": "part 1 of 2", "see internal/space/ring.go": "see internal/space/ring.go",
 		"思考は": "思考は", "the token": "the token", "100%": "100", "a word\n": "a word\n", "ghp_aB3": "ghp_", "corr": "cor",
 		"The token limit is 20": "The token limit is 20", "naïve “words” — 😀": "naïve “words” — 😀",
 		"Authorization: Bearer abc": "Authorization: Bearer",

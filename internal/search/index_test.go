@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/meup-protocol/meup/internal/derivedb"
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 )
 
 // TestOpen_AfterACrash: without Close, the index continues from an earlier position,

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/derivedb"
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/protocol"
 )
 

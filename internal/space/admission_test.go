@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
@@ -21,7 +20,7 @@ import (
 
 // gated is a log whose appends wait at a gate, or fail while it is broken.
 type gated struct {
-	*memory.Journal
+	*journal.Memory
 	gate chan struct{} // nil: open
 
 	mu     sync.Mutex
@@ -42,7 +41,7 @@ func (g *gated) Append(ctx context.Context, name string, drafts []journal.Draft)
 		}
 		return results
 	}
-	return g.Journal.Append(ctx, name, drafts)
+	return g.Memory.Append(ctx, name, drafts)
 }
 
 func (g *gated) set(gate chan struct{}, broken bool) {
@@ -53,7 +52,7 @@ func (g *gated) set(gate chan struct{}, broken bool) {
 
 func openGated(t *testing.T) (*room, *gated) {
 	t.Helper()
-	log := &gated{Journal: memory.New(memory.Options{})}
+	log := &gated{Memory: journal.NewMemory(journal.MemoryOptions{})}
 	return open(t, rights{"alice": {"*"}, "bob": {"*"}}, func(s *space.Services) { s.Journal = log }), log
 }
 
@@ -237,7 +236,7 @@ func TestPublish_KickedBeforeAppend(t *testing.T) {
 // The state of a space is a fold over its log: a hub that opens it again computes
 // the same rights, kicks, pauses and invitations.
 func TestState_RebuiltFromLog(t *testing.T) {
-	log := memory.New(memory.Options{})
+	log := journal.NewMemory(journal.MemoryOptions{})
 	who := rights{"alice": {"*"}, "bob": {"chat"}, "carol": {"chat"}, "dave": {"chat"}}
 	service := func(s *space.Services) { s.Journal = log }
 	cfg := who.config(t)

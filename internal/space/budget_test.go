@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -14,7 +13,7 @@ import (
 // entries.
 func TestRings_TotalIsBounded(t *testing.T) {
 	const total = 4 << 20
-	log := memory.New(memory.Options{})
+	log := journal.NewMemory(journal.MemoryOptions{})
 	n := 0
 	h := NewHub(Services{Journal: log, RingTotal: total, NewID: func() protocol.ID { n++; return protocol.ID(fmt.Sprint("made-", n)) }},
 		func(name string) (*authority.Config, bool) { return &authority.Config{Name: name}, true })

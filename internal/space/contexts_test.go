@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/internal/space/contexts"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // openContexts returns the contexts of a tree that are not closed.
-func openContexts(tree []*contexts.Context) (open []protocol.ContextPath) {
+func openContexts(tree []*ring.Context) (open []protocol.ContextPath) {
 	for _, c := range tree {
-		if c.State != contexts.Concluded && c.State != contexts.Cancelled {
+		if c.State != ring.Concluded && c.State != ring.Cancelled {
 			open = append(open, c.Path)
 		}
 		open = append(open, openContexts(c.Children)...)

@@ -6,7 +6,6 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -115,7 +114,7 @@ func (s *Space) wakeAll() {
 // track folds an entry into the contexts and the streams, which may be skipped.
 func (s *Space) track(e *ring.Entry, skipStreams bool) {
 	s.contexts.Apply(e)
-	if streams.IsStream(e.Envelope.Kind) && !skipStreams {
+	if ring.IsStream(e.Envelope.Kind) && !skipStreams {
 		e.Parse()
 		s.streams.Apply(e)
 		s.texts.Apply(e, s.now())

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
@@ -34,7 +34,7 @@ func (l *few) Envelope(time.Time) error {
 func globHub(t *testing.T, participants map[protocol.ParticipantID]authority.ParticipantConfig, change func(*space.Services)) *space.Hub {
 	t.Helper()
 	shared := (&authority.Config{Pattern: "team-*", Participants: participants}).Shared()
-	services := space.Services{Journal: memory.New(memory.Options{}), Validate: noSchema, NewID: ids(), NewToken: tokens()}
+	services := space.Services{Journal: journal.NewMemory(journal.MemoryOptions{}), Validate: noSchema, NewID: ids(), NewToken: tokens()}
 	if change != nil {
 		change(&services)
 	}

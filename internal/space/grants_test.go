@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,7 +27,7 @@ func TestGrants_LongGlobsAreCheap(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"id":%q,"kind":"capability.grant","payload":{"recipient":%q,"capabilities":[%s]}}`, id, to, strings.Join(globs, ","))
 	}
-	log := memory.New(memory.Options{})
+	log := journal.NewMemory(journal.MemoryOptions{})
 	service := func(s *space.Services) { s.Journal = log }
 	start := testkit.CPUTime(t)
 	r := open(t, who, service)

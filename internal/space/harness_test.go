@@ -12,14 +12,12 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/frame"
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -62,7 +60,7 @@ func open(t testing.TB, who rights, change func(*space.Services)) *room {
 
 func openWith(t testing.TB, cfg *authority.Config, change func(*space.Services)) *room {
 	t.Helper()
-	services := space.Services{Validate: schemas.Payload, NewID: ids(), NewToken: tokens(), Journal: memory.New(memory.Options{})}
+	services := space.Services{Validate: schemas.Payload, NewID: ids(), NewToken: tokens(), Journal: journal.NewMemory(journal.MemoryOptions{})}
 	if change != nil {
 		change(&services)
 	}
@@ -172,7 +170,7 @@ func (m *member) read(ctx context.Context) {
 			return
 		}
 		m.mu.Lock()
-		for content, ping := range frame.Split(d.Control) {
+		for content, ping := range ring.SplitFrames(d.Control) {
 			var f ownFrame
 			if err := json.Unmarshal(content, &f); err != nil && !ping {
 				m.t.Errorf("frame %s: %v", content, err)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
-	"github.com/meup-protocol/meup/internal/space/contexts"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -189,6 +188,6 @@ func (s *Space) Envelope(ctx context.Context, who ring.Viewer, id protocol.ID) (
 
 // Contexts returns the tree of contexts below prefix ("": the whole tree) as far
 // as the participant may see it, oldest first.
-func (s *Space) Contexts(who ring.Viewer, prefix protocol.ContextPath) []*contexts.Context {
+func (s *Space) Contexts(who ring.Viewer, prefix protocol.ContextPath) []*ring.Context {
 	return s.contexts.List(s.VisibilityOf(who), prefix, s.now(), s.IsPresent)
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
-	"github.com/meup-protocol/meup/internal/space/buckets"
-	"github.com/meup-protocol/meup/internal/space/contexts"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -28,8 +26,8 @@ type Hub struct {
 	invites  authority.Invitations
 
 	spaces    sync.Map // name to *Space; changed under mu
-	buckets   buckets.Pool
-	creations buckets.Creations
+	buckets   authority.BucketPool
+	creations authority.Creations
 	rings     ring.Budget
 	failures  admission.Failures
 	// streamBytes is the size of the texts of streams in memory.
@@ -150,9 +148,9 @@ func (h *Hub) SpaceFor(ctx context.Context, name string, who protocol.Participan
 	if err != nil {
 		return nil, err
 	}
-	if newest == 0 && !h.creations.Allow(buckets.Key{Space: cfg.PatternName(), Participant: who}, h.services.Clock()) {
+	if newest == 0 && !h.creations.Allow(authority.BucketKey{Space: cfg.PatternName(), Participant: who}, h.services.Clock()) {
 		refused := protocol.Errorf(protocol.CodeTooMany, "You make new spaces too fast; wait a moment before the next one.")
-		refused.RetryAfterMS = int64(1000 / buckets.CreationRate)
+		refused.RetryAfterMS = int64(1000 / authority.CreationRate)
 		return nil, refused
 	}
 	return h.Space(ctx, name)
@@ -168,7 +166,7 @@ func (h *Hub) newSpace(cfg *authority.Config, name string) *Space {
 		participants: make(map[protocol.ParticipantID]*participant),
 	}
 	s.state.Store(authority.NewState(cfg))
-	s.contexts = contexts.New()
+	s.contexts = ring.NewContexts()
 	s.texts.Total = &h.streamBytes
 	s.admission = admission.Space{
 		Name: name, Log: s.log, Failures: &h.failures, Journal: h.services.Journal, Validate: h.services.Validate, Safety: h.services.Safety,

@@ -2,7 +2,7 @@ package space
 
 import (
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/space/buckets"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -60,7 +60,7 @@ func (h *Hub) SetRemote(name string, there []Connected) {
 
 // TakeSpent returns the tokens that participants spent from their buckets at this gateway
 // since the last call, and ChargeSpent charges what they spent at another one.
-func (h *Hub) TakeSpent() []buckets.Spending { return h.buckets.TakeSpent() }
+func (h *Hub) TakeSpent() []authority.Spending { return h.buckets.TakeSpent() }
 
 // ChargeSpent charges what participants spent at another gateway; see TakeSpent.
-func (h *Hub) ChargeSpent(list []buckets.Spending) { h.buckets.Charge(h.services.Clock(), list) }
+func (h *Hub) ChargeSpent(list []authority.Spending) { h.buckets.Charge(h.services.Clock(), list) }

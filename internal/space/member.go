@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/frame"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
@@ -33,7 +32,7 @@ type JoinOptions struct {
 	Ack     bool          // acknowledge each admitted envelope by system.ack
 	Observe bool          // receive only
 	Tools   bool          // the participant has declared that it serves tools
-	Linger  bool          // the participant stays present for presence.Linger afterwards
+	Linger  bool          // the participant stays present for space.PresenceLinger afterwards
 	Expires time.Time     // of the token; zero: never
 	// VisibleAfter is the VisibleAfter of the connection's [Viewer].
 	VisibleAfter protocol.Seq
@@ -285,10 +284,10 @@ func (m *Member) takeControl(dst []byte) ([]byte, *Closing) {
 		dst = m.appendWelcome(dst)
 	}
 	if ping {
-		dst = append(dst, frame.Ping...)
+		dst = append(dst, ring.PingFrame...)
 	}
 	if pong != nil {
-		dst = frame.AppendPong(dst, pong)
+		dst = ring.AppendPongFrame(dst, pong)
 	}
 	return dst, closing
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
@@ -59,7 +58,7 @@ func (r *room) saveSnapshots() {
 
 // A space is opened from its snapshot and the entries after it, with all rights.
 func TestOpen_FromSnapshot(t *testing.T) {
-	log := &readLog{Journal: memory.New(memory.Options{})}
+	log := &readLog{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	who := rights{"alice": {"*"}, "bob": {"chat"}}
 	start := func() *room { return open(t, who, func(s *space.Services) { s.Journal = log }) }
 	r := start()
@@ -102,7 +101,7 @@ func TestOpen_ReplacedLogHasNoSnapshot(t *testing.T) {
 // after which it would be forgotten, while it is connected or after a request. A known
 // guest does not wait for the log.
 func TestJoin_GuestIsRecordedAgain(t *testing.T) {
-	log := &readLog{Journal: memory.New(memory.Options{})}
+	log := &readLog{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	var now atomic.Int64 // nanoseconds; also read by connections
 	now.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
 	pass := func(d time.Duration) { now.Add(int64(d)) }
@@ -184,7 +183,7 @@ func TestJoin_GuestIsRecordedAgain(t *testing.T) {
 
 // A space whose state cannot be read is not opened, and is tried again.
 func TestOpen_SnapshotUnavailable(t *testing.T) {
-	log := &unreadableSnapshot{Journal: memory.New(memory.Options{})}
+	log := &unreadableSnapshot{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	hub := space.NewHub(space.Services{Journal: log, NewID: ids(), NewToken: tokens()}, func(string) (*authority.Config, bool) {
 		return rights{"alice": {"*"}}.config(t), true
 	})
@@ -219,7 +218,7 @@ func (l *unreadableSnapshot) SaveSnapshot(name string, s journal.Snapshot) error
 
 // A state that cannot be stored is reported once.
 func TestSaveSnapshots_Unavailable(t *testing.T) {
-	log := &unreadableSnapshot{Journal: memory.New(memory.Options{})}
+	log := &unreadableSnapshot{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	var out bytes.Buffer
 	r := open(t, rights{"alice": {"*"}}, func(s *space.Services) {
 		s.Journal, s.Logger = log, slog.New(slog.NewTextHandler(&out, nil))

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
@@ -58,7 +57,7 @@ func TestOpen_BoundsPending(t *testing.T) {
 		"all kept": {5, 0}, "all dropped": {11, 0}, "dropped, then kept": {15, 0}, "dropped often": {50, 0}, "large ones dropped": {7, 16 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := &heldLog{Journal: memory.New(memory.Options{}), asked: make(chan struct{}), answer: make(chan struct{})}
+			log := &heldLog{Journal: journal.NewMemory(journal.MemoryOptions{}), asked: make(chan struct{}), answer: make(chan struct{})}
 			hub := NewHub(Services{Journal: log, RingEntries: 1 << 16, RingBytes: 64 << 20, RingTotal: 64 << 20}, func(name string) (*authority.Config, bool) {
 				return &authority.Config{Name: "lab"}, name == "lab"
 			})

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
@@ -28,14 +27,14 @@ type swapped struct {
 
 func newSwapped() *swapped {
 	j := &swapped{}
-	first := journal.Journal(memory.New(memory.Options{}))
+	first := journal.Journal(journal.NewMemory(journal.MemoryOptions{}))
 	j.current.Store(&first)
 	return j
 }
 
 // replace replaces the log with an empty one.
 func (j *swapped) replace() {
-	next := journal.Journal(memory.New(memory.Options{}))
+	next := journal.Journal(journal.NewMemory(journal.MemoryOptions{}))
 	next.Follow(j.sink, nil)
 	j.current.Store(&next)
 	j.replaced(func(string) bool { return true })

@@ -10,16 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
-	"github.com/meup-protocol/meup/internal/space/buckets"
-	"github.com/meup-protocol/meup/internal/space/contexts"
-	"github.com/meup-protocol/meup/internal/space/presence"
-	"github.com/meup-protocol/meup/internal/space/readset"
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -35,9 +29,9 @@ type Space struct {
 	state    atomic.Pointer[authority.State] // state and configuration, changed together
 	stored   *authority.Stored               // used by SaveSnapshots alone once the space is open
 	unstored bool                            // SaveSnapshots has logged that the state is not stored
-	contexts *contexts.Tree
-	streams  streams.Table
-	texts    streams.Texts
+	contexts *ring.Contexts
+	streams  ring.Streams
+	texts    ring.StreamTexts
 
 	admission admission.Space // the parts above, for the package that checks envelopes
 
@@ -61,20 +55,20 @@ type Space struct {
 	mu           sync.Mutex // never held across I/O
 	participants map[protocol.ParticipantID]*participant
 	remote       map[protocol.ParticipantID]Connected // connected to other gateways
-	presence     presence.Tracker
+	presence     Presence
 	roster       struct { // for the other gateways
 		reported time.Time // when it was last sent
 		due      bool
 	}
 
-	connected readset.Set[*Member]
-	cursors   readset.Set[*Cursor]
+	connected ReadSet[*Member]
+	cursors   ReadSet[*Cursor]
 }
 
 // participant is the state of a participant across its connections.
 type participant struct {
 	id      protocol.ParticipantID
-	buckets *buckets.Buckets
+	buckets *authority.Buckets
 
 	// Guarded by Space.mu.
 	connections int
@@ -149,7 +143,7 @@ func (s *Space) MaySend(id protocol.ParticipantID, kind protocol.Kind) bool {
 }
 
 // Directory returns what the space has made, if it is the administrative space.
-func (s *Space) Directory() directory.Directory { return s.state.Load().Directory }
+func (s *Space) Directory() authority.Directory { return s.state.Load().Directory }
 
 // IsGone reports whether a participant was removed from the space.
 func (s *Space) IsGone(id protocol.ParticipantID) bool { return s.state.Load().IsGone(id) }
@@ -379,12 +373,12 @@ func (s *Space) participantLocked(id protocol.ParticipantID) *participant {
 	return p
 }
 
-func (s *Space) bucketKey(id protocol.ParticipantID) buckets.Key {
+func (s *Space) bucketKey(id protocol.ParticipantID) authority.BucketKey {
 	st := s.state.Load()
 	if _, configured := st.Config.Participants[id]; !configured && st.IsInvited(id) {
-		return buckets.Key{Space: s.name, Invited: true, Participant: id}
+		return authority.BucketKey{Space: s.name, Invited: true, Participant: id}
 	}
-	return buckets.Key{Space: st.Config.PatternName(), Participant: id}
+	return authority.BucketKey{Space: st.Config.PatternName(), Participant: id}
 }
 
 // release returns the resources that a retired space shares with others.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/internal/space/streams"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -21,15 +21,15 @@ const hoard = 16 << 10
 
 func (hoarder) Applies(protocol.Kind) bool { return false }
 
-func (hoarder) Envelope(context.Context, protocol.Kind, protocol.Value, protocol.Value) (streams.Redaction, error) {
-	return streams.Redaction{}, nil
+func (hoarder) Envelope(context.Context, protocol.Kind, protocol.Value, protocol.Value) (ring.Redaction, error) {
+	return ring.Redaction{}, nil
 }
 
-func (hoarder) Stream() streams.Redactor { return &hoarder{} }
+func (hoarder) Stream() ring.Redactor { return &hoarder{} }
 
-func (h *hoarder) Data(_ context.Context, payload, _ protocol.Value) (streams.Redaction, bool, error) {
+func (h *hoarder) Data(_ context.Context, payload, _ protocol.Value) (ring.Redaction, bool, error) {
 	h.text += payload.Get("data").Text()
-	return streams.Redaction{Work: 1}, true, nil
+	return ring.Redaction{Work: 1}, true, nil
 }
 
 func (h *hoarder) Rest() (string, []string) { return h.text, nil }

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/protocol"
@@ -40,7 +39,7 @@ func TestStreams_EndWithTheirOwner(t *testing.T) {
 	const streams = 1000
 	for _, fails := range []bool{false, true} {
 		t.Run(fmt.Sprint("log fails ", fails), func(t *testing.T) {
-			log := &failing{Journal: memory.New(memory.Options{})}
+			log := &failing{Journal: journal.NewMemory(journal.MemoryOptions{})}
 			r := open(t, rights{"alice": {"*"}, "bob": {"*"}}, func(s *space.Services) { s.Journal = log })
 			bob := r.join(space.JoinOptions{ID: "bob"})
 			var frames []string
@@ -214,7 +213,7 @@ func TestStreams_RetriedRequest(t *testing.T) {
 // TestStreams_UnansweredRequest: a request whose answer the log rejects is
 // answered by an error.
 func TestStreams_UnansweredRequest(t *testing.T) {
-	log := &failing{Journal: memory.New(memory.Options{})}
+	log := &failing{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	r := open(t, rights{"mew": {"*"}}, func(s *space.Services) { s.Journal = &failsAfterOne{failing: log} })
 	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.DialectMEW04})
 	defer mew.leave()
@@ -288,7 +287,7 @@ func (p *gatewayPeers) Remote(string) []space.Connected     { return nil }
 // streams of the log, and data for a target is delivered there to the target
 // alone.
 func TestStreams_BetweenGateways(t *testing.T) {
-	shared := &gateways{Journal: memory.New(memory.Options{})}
+	shared := &gateways{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	who := rights{"own": {"*"}, "agg": {"*"}, "bob": {"*"}}
 	cfg := who.config(t)
 	cfg.Everyone = true

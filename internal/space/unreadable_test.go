@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
@@ -33,7 +32,7 @@ func (j *unreadable) Range(ctx context.Context, name string, q journal.Query) it
 
 func openUnreadable(t *testing.T) (*room, *unreadable) {
 	t.Helper()
-	log := &unreadable{Journal: memory.New(memory.Options{})}
+	log := &unreadable{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	r := open(t, rights{"alice": {"*"}, "bob": {"*"}}, func(s *space.Services) {
 		s.Journal, s.RingEntries = log, 4
 	})
@@ -116,7 +115,7 @@ func TestMember_CatchesUpWithControlFrames(t *testing.T) {
 // The cost of a wrong token does not depend on how many spaces are open, and it
 // reads no log.
 func TestHub_WrongTokenReadsNothing(t *testing.T) {
-	log := &unreadable{Journal: memory.New(memory.Options{})}
+	log := &unreadable{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	hub := space.NewHub(space.Services{Journal: log, Validate: noSchema, NewID: ids(), NewToken: tokens()},
 		func(name string) (*authority.Config, bool) { return &authority.Config{Name: name}, true })
 	for i := range 200 {

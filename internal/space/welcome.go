@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -96,7 +95,7 @@ func (m *Member) welcomeSeq() protocol.Seq {
 // activeStreams lists the streams that a viewer may see, for its welcome.
 func (s *Space) activeStreams(visible ring.Visibility) *[]any {
 	items := []any{}
-	for _, x := range s.streams.List(func(x *streams.Stream) bool {
+	for _, x := range s.streams.List(func(x *ring.Stream) bool {
 		return visible.Allows(&x.Opened, nil) || slices.Contains(x.Audience(), visible.ID)
 	}) {
 		if s.hub.services.Peers != nil && !s.IsPresent(x.Owner) {

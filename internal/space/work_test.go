@@ -10,7 +10,6 @@ import (
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -22,16 +21,16 @@ type inspector struct {
 
 func (i *inspector) Applies(protocol.Kind) bool { return true }
 
-func (i *inspector) Envelope(_ context.Context, _ protocol.Kind, payload, _ protocol.Value) (streams.Redaction, error) {
+func (i *inspector) Envelope(_ context.Context, _ protocol.Kind, payload, _ protocol.Value) (ring.Redaction, error) {
 	i.inspected++
-	r := streams.Redaction{Work: 10 * len(payload.Raw())}
+	r := ring.Redaction{Work: 10 * len(payload.Raw())}
 	if i.refuse {
 		return r, protocol.Errorf(protocol.CodeInvalidPayload, "refused")
 	}
 	return r, nil
 }
 
-func (i *inspector) Stream() streams.Redactor { return nil }
+func (i *inspector) Stream() ring.Redactor { return nil }
 
 // ledger is a limiter with one bucket, for work.
 type ledger struct {

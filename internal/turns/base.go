@@ -12,8 +12,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/meup-protocol/meup/internal/recent"
-	"github.com/meup-protocol/meup/internal/turns/rowset"
+	"github.com/meup-protocol/meup/internal/kit/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -65,11 +64,11 @@ func Fold(ctx context.Context, space string, base []byte, entries iter.Seq2[Entr
 
 // openBase returns a Tracker in memory that goes on after a base, without turns.
 func openBase(space string, base []byte) *Tracker {
-	rows := rowset.NewMemory()
+	rows := NewMemoryRows()
 	_ = LoadBase(rows, base)
 	t, _, err := Open(Options{Space: space, Rows: rows, CacheBytes: -1, IDs: baseIDs})
 	if err != nil { // its state cannot be read
-		rows = rowset.NewMemory()
+		rows = NewMemoryRows()
 		t, _, _ = Open(Options{Space: space, Rows: rows, CacheBytes: -1, IDs: baseIDs})
 	}
 	for _, names := range t.names() {
@@ -93,7 +92,7 @@ func (t *Tracker) base() []byte {
 	if err := t.Save(nil); err != nil || t.last.Seq == 0 {
 		return nil
 	}
-	rows := rowset.NewMemory()
+	rows := NewMemoryRows()
 	_ = rows.Set([]byte{keyState}, t.index.get([]byte{keyState})) // memory only, like the others
 	threads := make(map[protocol.Seq]bool)
 	for _, names := range t.names() {
@@ -110,7 +109,7 @@ func (t *Tracker) base() []byte {
 }
 
 // baseThread adds a thread to a base. It reports false if there is none.
-func (t *Tracker) baseThread(rows *rowset.Memory, threads map[protocol.Seq]bool, seq protocol.Seq) bool {
+func (t *Tracker) baseThread(rows *MemoryRows, threads map[protocol.Seq]bool, seq protocol.Seq) bool {
 	if threads[seq] {
 		return true
 	}
@@ -128,7 +127,7 @@ func (t *Tracker) baseThread(rows *rowset.Memory, threads map[protocol.Seq]bool,
 	return true
 }
 
-func encodeBase(rows *rowset.Memory) []byte {
+func encodeBase(rows *MemoryRows) []byte {
 	var b bytes.Buffer
 	b.WriteByte(baseVersion)
 	w, _ := flate.NewWriter(&b, flate.BestSpeed) // a valid level

@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/meup-protocol/meup/internal/turns/rowset"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -142,7 +141,7 @@ func TestLoadBase_Unreadable(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 3, 1)
 	good := foldOf(t, nil, log.entries)
-	rows := rowset.NewMemory()
+	rows := NewMemoryRows()
 	_ = rows.Set([]byte("x"), []byte("y"))
 	for name, bad := range map[string][]byte{
 		"version":     append([]byte{baseVersion + 1}, good[1:]...),
@@ -150,7 +149,7 @@ func TestLoadBase_Unreadable(t *testing.T) {
 		"foreign row": encodeBase(rows),
 	} {
 		t.Run(name, func(t *testing.T) {
-			rows := rowset.NewMemory()
+			rows := NewMemoryRows()
 			if err := LoadBase(rows, bad); !errors.Is(err, ErrBase) || len(rows.Rows) > 0 {
 				t.Errorf("%v, %d rows", err, len(rows.Rows))
 			}
@@ -171,7 +170,7 @@ func TestLoadBase_Unreadable(t *testing.T) {
 func TestFold_DamagedRows(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 3, 1)
-	rows := rowset.NewMemory()
+	rows := NewMemoryRows()
 	if err := LoadBase(rows, foldOf(t, nil, log.entries)); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +182,7 @@ func TestFold_DamagedRows(t *testing.T) {
 		_ = damaged.Set([]byte(key), []byte{0xff})
 		base := foldOf(t, encodeBase(damaged), log.entries[more:])
 		base = foldOf(t, base, log.entries[more:]) // also if that gave none
-		if err := LoadBase(rowset.NewMemory(), base); err != nil {
+		if err := LoadBase(NewMemoryRows(), base); err != nil {
 			t.Errorf("row %q: %v", key, err)
 		}
 	}
@@ -197,7 +196,7 @@ func FuzzLoadBase(f *testing.F) {
 	f.Add(good[:len(good)-3])
 	f.Add([]byte{baseVersion})
 	f.Fuzz(func(t *testing.T, base []byte) {
-		if err := LoadBase(rowset.NewMemory(), base); err != nil && !errors.Is(err, ErrBase) {
+		if err := LoadBase(NewMemoryRows(), base); err != nil && !errors.Is(err, ErrBase) {
 			t.Error(err)
 		}
 	})

@@ -1,7 +1,7 @@
 package turns
 
 import (
-	"github.com/meup-protocol/meup/internal/answers"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -71,14 +71,14 @@ func (t *Tracker) locateInContext(e *Entry, it *reduce.Item, question ref, taken
 		if at, known = t.answered(env); !known {
 			at, known = question, taken
 		}
-		if !known && !answers.Opens(env.Kind) {
+		if !known && !exchange.OpensQuestion(env.Kind) {
 			return ref{}, false
 		}
 		if !known {
 			at = t.beginJob(protocol.ID(root), e, it)
 		}
 		t.contexts.put(root, place{ref: at})
-		if answers.Opens(env.Kind) {
+		if exchange.OpensQuestion(env.Kind) {
 			t.recordAgent(env.From, at)
 		}
 	}

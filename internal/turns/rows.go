@@ -3,15 +3,8 @@ package turns
 import (
 	"encoding/binary"
 
-	"github.com/meup-protocol/meup/internal/turns/rowset"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// Rows stores the index of a Tracker.
-type Rows = rowset.Rows
-
-// Row is a row of a list.
-type Row = rowset.Row
 
 // Keys of the rows of one space. An id is its length and its bytes.
 //

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/meup-protocol/meup/internal/answers"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -46,14 +46,14 @@ func (t *Tracker) restore() (extra []byte, err error) {
 	if row == nil {
 		x.salt = make([]byte, saltBytes)
 		_, _ = rand.Read(x.salt) // never fails
-		t.answers = answers.NewTracker()
+		t.answers = exchange.NewAnswers()
 		return nil, nil
 	}
 	var s state
 	if err := json.Unmarshal(row, &s); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if t.answers, err = answers.Restore(s.Answers); err != nil {
+	if t.answers, err = exchange.RestoreAnswers(s.Answers); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	t.last, x.salt = s.Last, s.Salt

@@ -10,17 +10,16 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meup-protocol/meup/internal/turns/reduce"
-	"github.com/meup-protocol/meup/internal/turns/rowset"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // crashRows are rows of which a crash leaves the committed ones.
 type crashRows struct {
-	*rowset.Memory
-	committed *rowset.Memory
+	*MemoryRows
+	committed *MemoryRows
 }
 
-func newCrashRows() *crashRows { return &crashRows{rowset.NewMemory(), rowset.NewMemory()} }
+func newCrashRows() *crashRows { return &crashRows{NewMemoryRows(), NewMemoryRows()} }
 
 func (c *crashRows) Commit() error {
 	c.committed = c.Copy()

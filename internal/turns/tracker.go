@@ -9,9 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/meup-protocol/meup/internal/answers"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/turns/reduce"
-	"github.com/meup-protocol/meup/internal/turns/rowset"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -80,7 +79,7 @@ type Tracker struct {
 	envelopes names      // by id
 	contexts  names      // by the first segment of a path, and by nestedName of the last
 	agents    names      // participants that opened contexts; the places are unused
-	answers   *answers.Tracker
+	answers   *exchange.Answers
 	index     *index
 	cache     cache
 }
@@ -96,7 +95,7 @@ func NewTracker(o Options) *Tracker {
 // and the data that was saved with it; nil: it is of an empty log.
 func Open(o Options) (t *Tracker, extra []byte, err error) {
 	if o.Rows == nil {
-		o.Rows = rowset.NewMemory()
+		o.Rows = NewMemoryRows()
 	}
 	if o.IndexBytes <= 0 {
 		o.IndexBytes = DefaultIndexBytes

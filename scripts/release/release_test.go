@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 var host = platform{runtime.GOOS, runtime.GOARCH}

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/sdk/conformance/clienttest"
 	"github.com/meup-protocol/meup/sdk/conformance/gatewaytest"
 	"github.com/meup-protocol/meup/sdk/conformance/vector"

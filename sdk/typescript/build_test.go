@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // A build replaces dist once it has succeeded, and leaves it as it is otherwise.

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 func TestMain(m *testing.M) {

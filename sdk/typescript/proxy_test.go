@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }

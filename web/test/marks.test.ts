@@ -1,4 +1,4 @@
-/** Reasoning in the text of a message is that of the terminal: the cases of internal/terminal/reasonblock. */
+/** Reasoning in the text of a message is that of the terminal: the cases of internal/terminal/block. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The words for results are those of the gateway: the cases of internal/outcome. */
+/** The words for results are those of the gateway: the cases of internal/exchange. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -21,16 +21,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/acpconn"
+	"github.com/meup-protocol/meup/internal/acp"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/subprocess"
-	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/kit/recent"
 )
 
 // Options configures an Agent. Command and Dir are required.
 type Options struct {
 	Command []string // the program and its arguments
-	Env     []string // its environment; nil: subprocess.Environment()
+	Env     []string // its environment; nil: mcptools.Environment()
 	Dir     string   // its working directory, absolute
 
 	// MCPServers are handed to each session, in the form of session/new; HTTPServers
@@ -185,8 +185,8 @@ func (a *Agent) running(ctx context.Context) (*program, error) {
 // program is a running agent program.
 type program struct {
 	o       *Options
-	process *subprocess.Process
-	conn    *acpconn.Conn
+	process *mcptools.Process
+	conn    *acp.Conn
 	name    string
 	can     capabilities
 
@@ -212,12 +212,12 @@ const version = 1
 
 // startProgram starts the program and initializes the connection.
 func startProgram(ctx context.Context, o *Options) (*program, error) {
-	process, err := subprocess.Start(subprocess.Options{Command: o.Command, Dir: o.Dir, Env: o.Env, Grace: 2 * time.Second, Log: o.Log})
+	process, err := mcptools.StartProcess(mcptools.ProcessOptions{Command: o.Command, Dir: o.Dir, Env: o.Env, Grace: 2 * time.Second, Log: o.Log})
 	if err != nil {
 		return nil, faultOf(err, "the agent program could not be started")
 	}
 	p := &program{o: o, process: process, turns: make(map[sessionID]*turn)}
-	p.conn = acpconn.New(process.Stdout, process, o.Log, p.handle)
+	p.conn = acp.NewConn(process.Stdout, process, o.Log, p.handle)
 	p.conn.Start()
 	var about struct {
 		Version      int          `json:"protocolVersion"`
@@ -297,7 +297,7 @@ func (p *program) handle(ctx context.Context, method string, params json.RawMess
 	var about struct {
 		Session sessionID `json:"sessionId"`
 	}
-	if err := acpconn.Params(params, &about); err != nil {
+	if err := acp.Params(params, &about); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
@@ -315,5 +315,5 @@ func (p *program) handle(ctx context.Context, method string, params json.RawMess
 		}
 		return t.permission(ctx, params)
 	}
-	return nil, acpconn.NewError(acpconn.CodeNoSuchMethod, "method not found: files and terminals are the agent's own")
+	return nil, acp.NewError(acp.CodeNoSuchMethod, "method not found: files and terminals are the agent's own")
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/acp"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -92,10 +92,10 @@ func TestSession_Bounded(t *testing.T) {
 func (l *lab) decide(approve bool, edit func(*protocol.Envelope)) *protocol.Envelope {
 	l.t.Helper()
 	p := l.awaitKind(protocol.KindMCPProposal)
-	e := proposal.Rejection(p, "unsafe")
+	e := exchange.Rejection(p, "unsafe")
 	if approve {
 		var err error
-		if e, err = proposal.Approval(p, "", ""); err != nil {
+		if e, err = exchange.Approval(p, "", ""); err != nil {
 			l.t.Fatal(err)
 		}
 		e.ID = "decision"

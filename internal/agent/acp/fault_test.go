@@ -12,8 +12,8 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/acp"
-	"github.com/meup-protocol/meup/internal/proposal"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -202,7 +202,7 @@ func TestPermission_GatewayRestarts(t *testing.T) {
 	q := l.ask("ask b.txt")
 	p := l.awaitKind(protocol.KindMCPProposal)
 	l.g.Restart()
-	e, err := proposal.Approval(p, "approved", "")
+	e, err := exchange.Approval(p, "approved", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/acp"
-	"github.com/meup-protocol/meup/internal/agent/catchup"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/agent/intake"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -72,7 +72,7 @@ func (l *lab) employ(set ...func(*acp.Options, *agent.Options)) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	a := agent.Options{Space: c, ShowThinking: true, OwnToolsOnly: true, CatchUp: catchup.Auto, History: l.g.API(l.t, "claude"), WatchInterval: 50 * time.Millisecond, Logger: log}
+	a := agent.Options{Space: c, ShowThinking: true, OwnToolsOnly: true, CatchUp: intake.CatchUpAuto, History: l.g.API(l.t, "claude"), WatchInterval: 50 * time.Millisecond, Logger: log}
 	for _, f := range set {
 		f(&o, &a)
 	}

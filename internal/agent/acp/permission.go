@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/acpconn"
-	"github.com/meup-protocol/meup/internal/agent/publisher"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/proposal"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/acp"
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -51,7 +51,7 @@ func (t *turn) permission(ctx context.Context, params json.RawMessage) (any, err
 		Call    json.RawMessage `json:"toolCall"`
 		Options options         `json:"options"`
 	}
-	if err := acpconn.Params(params, &in); err != nil {
+	if err := acp.Params(params, &in); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
@@ -163,7 +163,7 @@ func (t *turn) propose(ctx context.Context, c *call, o options) any {
 		if err == nil {
 			break
 		}
-		if publisher.Maybe(err) {
+		if agent.MaybeSent(err) {
 			t.withdraw(&p, "no_longer_needed")
 		}
 		if ctx.Err() != nil {
@@ -172,7 +172,7 @@ func (t *turn) propose(ctx context.Context, c *call, o options) any {
 		return t.refuse(c, o, "The space does not take a proposal of it from this participant.")
 	case <-ctx.Done(): // the envelope may still enter the log, for example after a pause
 		t.asking.Go(func() {
-			if publisher.Maybe(<-result) {
+			if agent.MaybeSent(<-result) {
 				t.withdraw(&p, "no_longer_needed")
 			}
 		})
@@ -206,12 +206,12 @@ func (t *turn) decide(ctx context.Context, c *call, p *protocol.Envelope, box <-
 				}
 				continue
 			}
-			switch proposal.Settles(p, &env) {
-			case proposal.Pending:
+			switch exchange.Settles(p, &env) {
+			case exchange.Pending:
 				t.decline(&env)
-			case proposal.Fulfilled:
+			case exchange.Fulfilled:
 				return t.approved(c, &env, o)
-			case proposal.Rejected:
+			case exchange.Rejected:
 				reason := textutil.ShortenChars(env.ParsePayload().Get("reason").Text(), maxTitle)
 				return t.refuse(c, o, fmt.Sprintf("The participant %s rejected it. The reason, as JSON: %s", env.From, protocol.AppendString(nil, reason)))
 			default:
@@ -259,7 +259,7 @@ func (t *turn) approved(c *call, env *protocol.Envelope, o options) any {
 		c.rpc = participant.RequestID(env)
 	}
 	t.mu.Unlock()
-	if proposal.CallOf(env).Edited {
+	if exchange.CallOf(env).Edited {
 		return t.refuse(c, o, fmt.Sprintf("The participant %s approved another call instead. Make that one if it is right, as JSON: %s",
 			env.From, textutil.Shorten(string(env.ParsePayload().Get("params").Raw()), maxSegment)))
 	}

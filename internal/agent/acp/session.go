@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/acpconn"
+	"github.com/meup-protocol/meup/internal/acp"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -204,19 +204,19 @@ func (a *Agent) setMode(ctx context.Context, s *session) error {
 
 // fault returns the failure of a request to the program.
 func (p *program) fault(ctx context.Context, err error) error {
-	var refusal *acpconn.Error
+	var refusal *acp.Error
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case p.ended() && !errors.Is(p.conn.Err(), acpconn.ErrEnded):
+	case p.ended() && !errors.Is(p.conn.Err(), acp.ErrEnded):
 		return faultOf(p.explain(err), "the agent program broke its protocol: %v", p.conn.Err())
 	case p.ended():
 		return faultOf(p.explain(err), "the agent program ended while it worked on this")
 	case errors.Is(err, errSlow):
 		return faultOf(err, "the agent program did not answer in time")
-	case errors.Is(err, acpconn.ErrUnread):
+	case errors.Is(err, acp.ErrUnread):
 		return faultOf(err, "the agent program does not read its messages")
-	case errors.As(err, &refusal) && refusal.Code == acpconn.CodeAuthRequired:
+	case errors.As(err, &refusal) && refusal.Code == acp.CodeAuthRequired:
 		return faultOf(err, "the agent program needs a login; start it once in a terminal to log in")
 	}
 	return faultOf(p.explain(err), "the agent program reported an error")

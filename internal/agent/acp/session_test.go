@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/acpconn"
-	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/acp"
+	"github.com/meup-protocol/meup/internal/kit/recent"
 )
 
 // A program that starts its MCP servers with a session has the time of a start for it: a new
@@ -37,7 +37,7 @@ func TestOpen_HasTheTimeOfAStart(t *testing.T) {
 				defer peer.Wait()
 				defer there.Close()
 				o := Options{Dir: "/", Mode: "careful"}.withDefaults()
-				p := &program{o: &o, conn: acpconn.New(here, here, slog.New(slog.DiscardHandler), nil)}
+				p := &program{o: &o, conn: acp.NewConn(here, here, slog.New(slog.DiscardHandler), nil)}
 				if err := json.Unmarshal([]byte(test.can), &p.can); err != nil {
 					t.Fatal(err)
 				}

@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/deltastream"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -42,7 +41,7 @@ type turn struct {
 	failed  map[protocol.ID]error // requests that were not published; owned by publish
 
 	mu      sync.Mutex
-	live    *deltastream.Streams
+	live    *agent.DeltaStreams
 	kind    llm.DeltaKind // of text
 	text    strings.Builder
 	split   [llm.ThinkingDelta + 1]textutil.Halves // of the chunks of each kind

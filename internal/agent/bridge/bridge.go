@@ -44,9 +44,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/toolpins"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -77,7 +76,7 @@ type Options struct {
 	History History
 
 	// Pins holds back tools whose definition has changed; nil: none are.
-	Pins *toolpins.Pins
+	Pins *Pins
 
 	// AnswerTimeout is the time that a participant has to answer a question of the server
 	// ([Elicit]); 0: 5 min.

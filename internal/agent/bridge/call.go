@@ -13,9 +13,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/toolpins"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -111,7 +110,7 @@ func faultOf(code int64, reason Reason, format string, args ...any) *client.RPCE
 // faultFrom converts the error of a call into a fault.
 func faultFrom(ctx context.Context, err error) *client.RPCError {
 	var own *client.RPCError
-	var held *toolpins.HeldBackError
+	var held *HeldBackError
 	var refusal *jsonrpc.Error
 	switch {
 	case errors.As(err, &own):

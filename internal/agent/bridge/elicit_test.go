@@ -15,9 +15,8 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -263,7 +262,7 @@ func TestElicitation_Declared(t *testing.T) {
 }
 
 func TestElicitation_EverythingServerOfTheReferenceImplementation(t *testing.T) {
-	program := mcptoolstest.EverythingServer(t)
+	program := testkit.EverythingServer(t)
 	g := meuptest.Start(t, config)
 	employ(t, g, mcptools.Server{Command: []string{program}}, setup{tools: mcptools.Options{OnElicit: bridge.Elicit}})
 	alice := join(t, g, "alice", nil)

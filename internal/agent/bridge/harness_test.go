@@ -23,9 +23,8 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/toolpins"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -183,8 +182,8 @@ type setup struct {
 	tools  mcptools.Options
 	bridge bridge.Options
 	client func(*client.Options)
-	pins   *toolpins.Options // nil: tools are not pinned
-	ahead  time.Duration     // of the clock of the bridge
+	pins   *bridge.PinOptions // nil: tools are not pinned
+	ahead  time.Duration      // of the clock of the bridge
 }
 
 // ahead is a client whose clock is ahead of the gateway's.
@@ -213,7 +212,7 @@ func employ(t *testing.T, g *meuptest.Gateway, server mcptools.Server, s setup) 
 	c := join(t, g, "files", s.client)
 	if s.pins != nil {
 		s.pins.Space, s.pins.History, s.pins.Logger = c, g.API(t, "files"), log
-		s.bridge.Pins = toolpins.New(*s.pins)
+		s.bridge.Pins = bridge.NewPins(*s.pins)
 	}
 	s.bridge.Space, s.bridge.Server, s.bridge.Notices, s.bridge.Logger = c, set, notices, log
 	if s.ahead != 0 {

@@ -10,9 +10,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/toolpins"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,9 +23,9 @@ type method func(b *Bridge, c *call) (outcome, error)
 var methods = map[string]method{
 	"initialize": (*Bridge).initialize,
 
-	"tools/list":          list(toolsChanged, accepted(pass(shape{"cursor": nil}, (*mcp.ClientSession).ListTools))),
-	"tools/call":          (*Bridge).callTool,
-	toolpins.MethodAccept: (*Bridge).acceptTool,
+	"tools/list": list(toolsChanged, accepted(pass(shape{"cursor": nil}, (*mcp.ClientSession).ListTools))),
+	"tools/call": (*Bridge).callTool,
+	MethodAccept: (*Bridge).acceptTool,
 
 	"resources/list":           list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResources)),
 	"resources/templates/list": list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResourceTemplates)),

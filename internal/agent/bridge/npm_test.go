@@ -9,8 +9,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
-	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,7 +18,7 @@ func fromTheBeginning(o *client.Options) { o.Since = client.After(0) }
 
 // The reference server with every feature: every method and all notifications.
 func TestEverythingServerOfTheReferenceImplementation(t *testing.T) {
-	program := mcptoolstest.EverythingServer(t)
+	program := testkit.EverythingServer(t)
 	g := meuptest.Start(t, config)
 	employ(t, g, mcptools.Server{Command: []string{program}}, setup{})
 	alice := join(t, g, "alice", nil)
@@ -71,7 +71,7 @@ func TestEverythingServerOfTheReferenceImplementation(t *testing.T) {
 }
 
 func TestFilesystemServerOfTheReferenceImplementation(t *testing.T) {
-	program := mcptoolstest.FilesystemServer(t)
+	program := testkit.FilesystemServer(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

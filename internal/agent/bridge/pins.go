@@ -11,8 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/agent/toolpins"
-	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -36,9 +35,9 @@ func (b *Bridge) checkList(ctx context.Context, result json.RawMessage) (left js
 		return nil, "", fmt.Errorf("read the list of tools: %w", err)
 	}
 	var tools []protocol.Value
-	var definitions []toolpins.Definition
+	var definitions []Definition
 	for tool := range doc.Root().Get("tools").Elements {
-		if d, err := toolpins.Read(tool); err == nil {
+		if d, err := ReadDefinition(tool); err == nil {
 			tools, definitions = append(tools, tool), append(definitions, d)
 		}
 	}
@@ -91,7 +90,7 @@ func (b *Bridge) checkTools(ctx context.Context) error {
 	return nil
 }
 
-// checkCall returns a *toolpins.HeldBackError if a tool may not be called. A tool
+// checkCall returns a *bridge.HeldBackError if a tool may not be called. A tool
 // that is in no list has no definition, and the server refuses it.
 func (b *Bridge) checkCall(ctx context.Context, tool string) error {
 	if b.opts.Pins == nil {
@@ -105,7 +104,7 @@ func (b *Bridge) checkCall(ctx context.Context, tool string) error {
 		ok, known = b.opts.Pins.Callable(tool)
 	}
 	if known && !ok {
-		return &toolpins.HeldBackError{Tool: tool}
+		return &HeldBackError{Tool: tool}
 	}
 	return nil
 }
@@ -144,7 +143,7 @@ func (b *Bridge) acceptTool(c *call) (outcome, error) {
 		return outcome{}, &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "Method not found: tools are not pinned"}
 	}
 	err := b.opts.Pins.Accept(c.ctx, c.Params, c.envelope)
-	if errors.Is(err, toolpins.ErrParams) {
+	if errors.Is(err, ErrAcceptParams) {
 		return outcome{}, &client.RPCError{Code: participant.CodeInvalidParams, Message: err.Error()}
 	}
 	if err != nil {

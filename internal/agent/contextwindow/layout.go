@@ -2,7 +2,7 @@ package contextwindow
 
 import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // layout is a context under construction: its parts, each with its estimate.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
 )
 
 // fakeSummarizer records its requests.

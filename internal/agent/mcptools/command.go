@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/meup-protocol/meup/internal/agent/subprocess"
 )
 
 // maxLine bounds one message of a server. Results of tens of megabytes are
@@ -26,12 +24,12 @@ type command struct {
 	grace  time.Duration
 	log    *slog.Logger
 
-	process *subprocess.Process
+	process *Process
 }
 
 // Connect starts the program.
 func (c *command) Connect(context.Context) (mcp.Connection, error) {
-	p, err := subprocess.Start(subprocess.Options{Command: c.config.Command, Dir: c.config.Dir, Env: c.config.Env, Grace: c.grace, Drained: true, Log: c.log})
+	p, err := StartProcess(ProcessOptions{Command: c.config.Command, Dir: c.config.Dir, Env: c.config.Env, Grace: c.grace, Drained: true, Log: c.log})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +39,7 @@ func (c *command) Connect(context.Context) (mcp.Connection, error) {
 
 // messagesOf returns the messages in the output of a server. Lines that are none, such
 // as a banner, are left out; the SDK would end the connection.
-func messagesOf(p *subprocess.Process) io.ReadCloser {
+func messagesOf(p *Process) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() { // ends with the output; Close of the process ends that
 		err := copyMessages(w, p)
@@ -56,7 +54,7 @@ var errLongLine = errors.New("the server wrote a line of more than 64 MiB")
 
 // copyMessages writes each message of a server in a line of its own. After an error of
 // w it reads on, for the lines that are no messages.
-func copyMessages(w io.Writer, p *subprocess.Process) error {
+func copyMessages(w io.Writer, p *Process) error {
 	in := bufio.NewReaderSize(p.Stdout, 64<<10)
 	var line []byte
 	for {

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/elicit"
+	"github.com/meup-protocol/meup/internal/mcp/elicit"
 )
 
 // Question is an elicitation/create of a server.

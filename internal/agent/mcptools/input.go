@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/elicit"
+	"github.com/meup-protocol/meup/internal/mcp/elicit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -22,10 +22,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // The test binary is also the server program that the tests start over a real
@@ -33,7 +32,7 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("MEUP_TEST_SERVER") {
 	case "docs":
-		exitWith(docserver.Serve(context.Background(), os.Args[1], "test", os.Stdin, os.Stdout))
+		exitWith(toolserver.ServeDocuments(context.Background(), os.Args[1], "test", os.Stdin, os.Stdout))
 	case "moody":
 		exitWith(moody(revisions()...).Run(context.Background(), &mcp.StdioTransport{}))
 	case "moody-http":
@@ -486,7 +485,7 @@ func TestToolsThatChange(t *testing.T) {
 }
 
 func TestFilesystemServerOfTheReferenceImplementation(t *testing.T) {
-	path := mcptoolstest.FilesystemServer(t)
+	path := testkit.FilesystemServer(t)
 	dir := docs(t)
 	set := start(t, mcptools.Options{}, mcptools.Server{Command: []string{path, dir}})
 	if got := call(t, set, "list_directory", `{"path":"`+dir+`"}`); got != "[FILE] deploy.md\n[FILE] notes.txt" {

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/elicit"
+	"github.com/meup-protocol/meup/internal/mcp/elicit"
 )
 
 // capture stores the result of one call as the server wrote it. The SDK's types

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // FuzzOffer checks that every tool, regardless of its name and schema, is

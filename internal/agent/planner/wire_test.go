@@ -10,11 +10,10 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/llm/openai"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
+	"github.com/meup-protocol/meup/internal/testing/llmtest"
 )
 
 // served returns a planner with a model that is asked over HTTP, with Chat
@@ -31,7 +30,7 @@ func servedBy(t *testing.T, api openai.API, script llmtest.Script) (*planner.Mod
 	t.Cleanup(transport.CloseIdleConnections)
 	model := openai.New(openai.Options{
 		BaseURL: srv.URL() + "/v1", Model: "scripted-1", API: api,
-		HTTP: &http.Client{Transport: transport}, Retry: llmhttp.Retry{Attempts: 1},
+		HTTP: &http.Client{Transport: transport}, Retry: llm.Retry{Attempts: 1},
 	})
 	return planner.NewModel(planner.ModelOptions{Model: model, Effort: "low", MaxTokens: 777}), srv
 }

@@ -8,8 +8,8 @@ import (
 
 	wire "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/meup-protocol/meup/internal/ask"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/turns/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -116,7 +116,7 @@ func toolOf(payload protocol.Value) string {
 // callOf returns a request or a proposal as data.
 func callOf(e *protocol.Envelope) map[string]any {
 	payload := e.ParsePayload()
-	name, params := proposal.Shown(payload)
+	name, params := exchange.ShownCall(payload)
 	data := map[string]any{"call": e.ID, "name": name}
 	if len(e.To) == 1 {
 		data["host"] = e.To[0]

@@ -9,9 +9,9 @@ import (
 	wire "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/ask"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/turns/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -82,7 +82,7 @@ func (c *call) decide(q *question, m *message) (after cursor, err error) {
 		reason = m.text
 	}
 	p, err := ask.Decide(ctx, c.Client, q.follows(c.space), d.proposal, id, d.approve, reason)
-	if errors.Is(err, ask.ErrNoProposal) || errors.Is(err, proposal.ErrNoHost) {
+	if errors.Is(err, ask.ErrNoProposal) || errors.Is(err, exchange.ErrNoHost) {
 		return after, fail(wire.ErrInvalidParams, "proposal: "+err.Error()+".")
 	}
 	if err != nil {

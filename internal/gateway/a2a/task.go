@@ -12,9 +12,9 @@ import (
 	wire "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/ask"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/turns/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -117,7 +117,7 @@ func (c *call) amend(ctx context.Context, q *question, task *wire.Task) error {
 		if err != nil {
 			return protocol.AsError(err)
 		}
-		if proposal.CallOf(p).Host != "" { // only then a decision can approve it
+		if exchange.CallOf(p).Host != "" { // only then a decision can approve it
 			task.Status.State, task.Status.Message = wire.TaskStateInputRequired, asks(q.info(), p)
 			return nil
 		}
@@ -235,7 +235,7 @@ func asks(info wire.TaskInfo, p *protocol.Envelope) *wire.Message {
 		"proposal": p.ID, "method": payload.Get("method").Text(), "host": payload.Get("participant_id").Text(),
 		"decision": []string{"approve", "reject"},
 	}
-	if sent := proposal.WithoutMeta(params); len(sent) > 0 {
+	if sent := exchange.WithoutMeta(params); len(sent) > 0 {
 		data["params"] = json.RawMessage(sent)
 	}
 	if at := payload.Get("expires_at").Text(); at != "" {

@@ -17,16 +17,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Authenticator maps tokens to identities.
 type Authenticator interface {
-	Authenticate(ctx context.Context, space, token string, now time.Time) (auth.Identity, error)
+	Authenticate(ctx context.Context, space, token string, now time.Time) (Identity, error)
 	// Recheck returns an error if the identity would not be authenticated now.
-	Recheck(id auth.Identity, now time.Time) error
+	Recheck(id Identity, now time.Time) error
 }
 
 // Attempts bounds failed logins by address.
@@ -56,10 +55,10 @@ type Admission struct {
 
 // AuthorizeRequest authorizes a request for a space by its token, or by the token
 // in its session cookie.
-func (d *Admission) AuthorizeRequest(r *http.Request, name string) (*space.Space, auth.Identity, error) {
+func (d *Admission) AuthorizeRequest(r *http.Request, name string) (*space.Space, Identity, error) {
 	c, err := d.Credentials(r)
 	if err != nil {
-		return nil, auth.Identity{}, err
+		return nil, Identity{}, err
 	}
 	sp, identity, err := d.Authorize(r.Context(), Address(r), name, c.Token)
 	if c.Session != "" {
@@ -71,7 +70,7 @@ func (d *Admission) AuthorizeRequest(r *http.Request, name string) (*space.Space
 }
 
 // Authorize authorizes the bearer of a token for a space.
-func (d *Admission) Authorize(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, auth.Identity, error) {
+func (d *Admission) Authorize(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, Identity, error) {
 	identity, refused := d.identify(ctx, addr, name, token)
 	if refused == nil {
 		refused = Admit(ctx)
@@ -97,14 +96,14 @@ func (d *Admission) Authorize(ctx context.Context, addr netip.Addr, name, token 
 	if sp.Kicked(identity.Participant) {
 		return nil, identity, protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
-	if identity.Via == auth.ViaJWT && sp.Invited(identity.Participant) {
+	if identity.Via == ViaJWT && sp.Invited(identity.Participant) {
 		return nil, identity, protocol.Errorf(protocol.CodeForbidden, "The name in your token belongs to a participant that was invited into this space.")
 	}
 	return sp, identity, nil
 }
 
 // WithIdentity sets the join options that follow from an identity.
-func (d *Admission) WithIdentity(id auth.Identity, o space.JoinOptions) space.JoinOptions {
+func (d *Admission) WithIdentity(id Identity, o space.JoinOptions) space.JoinOptions {
 	o.ID, o.Expires, o.VisibleAfter = id.Participant, id.Expires, id.InvitedAt
 	o.Recheck = func() error {
 		if id.Session != "" {
@@ -119,18 +118,18 @@ func (d *Admission) WithIdentity(id auth.Identity, o space.JoinOptions) space.Jo
 
 var errSignedOut = errors.New("the user has signed out")
 
-func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token string) (auth.Identity, error) {
+func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token string) (Identity, error) {
 	now := time.Now()
 	identity, err := d.Auth.Authenticate(ctx, name, token, now)
 	switch {
 	case err == nil:
 		return identity, nil
-	case errors.Is(err, auth.ErrOtherSpace):
+	case errors.Is(err, ErrOtherSpace):
 		if !d.Hub.Configured(name) {
 			return identity, noSpace(name)
 		}
 		return identity, protocol.Errorf(protocol.CodeForbidden, "The token is not good for this space.")
-	case errors.Is(err, auth.ErrUnavailable):
+	case errors.Is(err, ErrUnavailable):
 		return identity, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
 	}
 	// A valid token never waits because of failed logins at its address.
@@ -138,7 +137,7 @@ func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token s
 		return identity, refused
 	}
 	d.Logger.Info("refused a token", "address", addr, "space", name, "reason", err)
-	if errors.Is(err, auth.ErrExpired) {
+	if errors.Is(err, ErrExpired) {
 		return identity, unauthorized("The token has expired.")
 	}
 	return identity, unauthorized("The gateway does not know this token.")
@@ -149,7 +148,7 @@ func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token s
 func (d *Admission) SpacesOf(ctx context.Context, addr netip.Addr, token string) ([]string, error) {
 	now := time.Now()
 	list, err := d.Spaces(ctx, token, now)
-	if errors.Is(err, auth.ErrUnavailable) {
+	if errors.Is(err, ErrUnavailable) {
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
 	}
 	if err != nil || len(list) == 0 {

@@ -15,14 +15,13 @@ import (
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
-	"github.com/meup-protocol/meup/internal/journal/memory"
-	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -45,16 +44,16 @@ func newAdmission(t *testing.T) *access.Admission {
 	}
 	var made atomic.Int64
 	hub := space.NewHub(space.Services{
-		Journal: memory.New(memory.Options{}), Validate: schemas.Payload, NewToken: auth.NewToken,
+		Journal: journal.NewMemory(journal.MemoryOptions{}), Validate: schemas.Payload, NewToken: access.NewToken,
 		NewID: func() protocol.ID { return protocol.ID(fmt.Sprint("made-", made.Add(1))) },
 	}, config)
-	table := auth.Table{Find: func(name string) (string, bool) { return name, name == "lab" || name == "other" }}
+	table := access.TokenTable{Find: func(name string) (string, bool) { return name, name == "lab" || name == "other" }}
 	for _, name := range []string{"lab", "other"} {
-		table.Spaces = append(table.Spaces, auth.Space{Name: name, Tokens: []auth.Token{
-			{Participant: "alice", Hash: auth.Hash(name + "-alice")}, {Participant: "bob", Hash: auth.Hash(name + "-bob")},
+		table.Spaces = append(table.Spaces, access.SpaceTokens{Name: name, Tokens: []access.Token{
+			{Participant: "alice", Hash: access.Hash(name + "-alice")}, {Participant: "bob", Hash: access.Hash(name + "-bob")},
 		}})
 	}
-	authenticator := auth.New(table, auth.Options{})
+	authenticator := access.NewTokenAuthenticator(table, access.TokenOptions{})
 	t.Cleanup(authenticator.Close)
 	return &access.Admission{Hub: hub, Auth: authenticator, Logger: slog.New(slog.DiscardHandler)}
 }
@@ -141,7 +140,7 @@ func TestAdmission_Guessing(t *testing.T) {
 			t.Errorf("guess %d: %s, want %s", i, got, want)
 		}
 	}
-	d.Spaces = func(context.Context, string, time.Time) ([]string, error) { return nil, auth.ErrUnknownToken }
+	d.Spaces = func(context.Context, string, time.Time) ([]string, error) { return nil, access.ErrUnknownToken }
 	if _, refused := d.SpacesOf(t.Context(), here, "guessed"); refused == nil || protocol.AsError(refused).Code != protocol.CodeTooMany {
 		t.Errorf("by the list of spaces: %v", refused)
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/meup-protocol/meup/internal/gateway/auth"
 )
 
 // Bounds of login codes.
@@ -28,7 +26,7 @@ type LoginCodes struct {
 }
 
 type loginCode struct {
-	hash    auth.Digest
+	hash    Digest
 	token   string
 	expires time.Time
 }
@@ -42,14 +40,14 @@ func (c *LoginCodes) New(token string, now time.Time) string {
 	if len(c.codes) == maxCodes {
 		c.codes = slices.Delete(c.codes, 0, 1)
 	}
-	c.codes = append(c.codes, loginCode{auth.Hash(code), token, now.Add(CodeLifetime)})
+	c.codes = append(c.codes, loginCode{Hash(code), token, now.Add(CodeLifetime)})
 	return code
 }
 
 // Redeem returns the token of a code and deletes the code. Its duration depends
 // neither on the position of the code nor on whether it exists.
 func (c *LoginCodes) Redeem(code string, now time.Time) (token string, ok bool) {
-	hash := auth.Hash(code)
+	hash := Hash(code)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget(now)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // served is an HTTP server whose connections are counted. A request to /admit

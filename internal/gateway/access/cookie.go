@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -167,19 +166,19 @@ func (s *Sessions) aead(ctx context.Context) (cipher.AEAD, error) {
 }
 
 // Credentials returns the token of a request: from the header or the subprotocol, as
-// [auth.FromRequest] does, or else from the session cookie. Errors contain a *protocol.Error.
+// [access.TokenFromRequest] does, or else from the session cookie. Errors contain a *protocol.Error.
 //
 // A browser sends cookies with requests of any page. Therefore the cookie
 // counts only if the browser's headers show that the gateway's own page made
 // the request. It never counts for a page of another origin, even if the
 // operator listed it: such a page must send its own token.
 func (d *Admission) Credentials(r *http.Request) (Credentials, error) {
-	token, _, err := auth.FromRequest(r)
+	token, _, err := TokenFromRequest(r)
 	if err == nil {
 		return Credentials{Token: token}, nil
 	}
 	missing := unauthorized("Send a token: Authorization: Bearer TOKEN.")
-	if !errors.Is(err, auth.ErrNoToken) || d.Sessions == nil || len(r.CookiesNamed(SessionCookie)) == 0 || !fromOwnPage(r) {
+	if !errors.Is(err, ErrNoToken) || d.Sessions == nil || len(r.CookiesNamed(SessionCookie)) == 0 || !fromOwnPage(r) {
 		return Credentials{}, missing
 	}
 	c, err := d.Sessions.decrypt(r, time.Now())

@@ -14,8 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
-	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,7 +22,7 @@ const cookieToken = "meup_secret-of-alice"
 
 // newSessions returns an Admission that has only sessions, which a memory log keeps.
 func newSessions() *access.Admission {
-	secret := &access.Secret{Journal: memory.New(memory.Options{})}
+	secret := &access.Secret{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	return &access.Admission{Sessions: &access.Sessions{Secret: secret}}
 }
 

@@ -15,9 +15,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
-	"github.com/meup-protocol/meup/internal/gateway/selfapi"
-	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -80,11 +78,11 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 	if err := access.CheckHost(r, g.options.Origins); err != nil {
 		return nil, err
 	}
-	token, source, err := auth.FromRequest(r)
-	if err != nil || source != auth.SourceHeader {
+	token, source, err := access.TokenFromRequest(r)
+	if err != nil || source != access.SourceHeader {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN.")
 	}
-	client, err := selfapi.New(g.options.API, r, token, g.options.Logger)
+	client, err := NewClient(g.options.API, r, token, g.options.Logger)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway.")
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/ask"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/turns/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -293,7 +293,7 @@ func (r *run) thought(e *ask.Event) {
 
 // call sends a request or a proposal.
 func (r *run) call(e *ask.Event) {
-	name, params := proposal.Shown(e.Envelope.ParsePayload())
+	name, params := exchange.ShownCall(e.Envelope.ParsePayload())
 	arguments := cmp.Or(string(params), "{}")
 	id, path := string(e.Envelope.ID), e.Envelope.Context
 	if r.find(path) == nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/ask"
+	"github.com/meup-protocol/meup/internal/turns/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 

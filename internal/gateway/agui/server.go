@@ -9,10 +9,10 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/meup-protocol/meup/internal/ask"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/turns/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -77,7 +77,7 @@ func (a *asker) begin(r *http.Request) error {
 		name := map[bool]string{true: "approve", false: "reject"}[d.approved]
 		id := adapter.ID("agui", space, string(you), name, string(d.interrupt))
 		p, err := ask.Decide(ctx, a.Client, a.question, d.interrupt, id, d.approved, d.reason)
-		if errors.Is(err, ask.ErrNoProposal) || errors.Is(err, proposal.ErrNoHost) {
+		if errors.Is(err, ask.ErrNoProposal) || errors.Is(err, exchange.ErrNoHost) {
 			return access.BadRequest("resume: " + string(d.interrupt) + ": " + err.Error() + ".")
 		}
 		if err != nil {

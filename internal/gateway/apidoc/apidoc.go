@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/openapi"
+	"github.com/meup-protocol/meup/internal/kit/openapi"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/meup-protocol/meup/internal/gateway/apidoc"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/openapi"
+	"github.com/meup-protocol/meup/internal/kit/openapi"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )

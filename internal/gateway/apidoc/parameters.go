@@ -3,7 +3,7 @@ package apidoc
 import (
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/openapi"
+	"github.com/meup-protocol/meup/internal/kit/openapi"
 	"github.com/meup-protocol/meup/protocol"
 )
 

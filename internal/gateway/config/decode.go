@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -131,7 +130,7 @@ func (r *report) capability(n *node) *capability.Capability {
 		return c
 	}
 	at := n
-	if where := (*pattern.Error)(nil); errors.As(err, &where) {
+	if where := (*capability.PatternError)(nil); errors.As(err, &where) {
 		for key := range strings.SplitSeq(strings.TrimPrefix(where.Pointer, "/"), "/") {
 			at = cmp.Or(at.member(protocol.UnescapePointer(key)).value, at)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/safety/redact"
 )
 
 // resolver completes a Config from a file. The methods check what the schema

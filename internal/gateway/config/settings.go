@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // InMemory is the name of the data folder that selects a log in memory.

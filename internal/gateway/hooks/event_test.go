@@ -16,7 +16,7 @@ import (
 	"weak"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/kit/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
 

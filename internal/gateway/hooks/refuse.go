@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/hookconfig"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,7 +27,7 @@ func refuse(w http.ResponseWriter, r *http.Request, p *program, body []byte, err
 // would make the call by its own rules. The answer to any other event is the error.
 func refuseEvent(w http.ResponseWriter, r *http.Request, p *program, name string, err error) {
 	kicked := errors.Is(err, &protocol.Error{Code: protocol.CodeKicked})
-	if !slices.Contains(hookconfig.Gates, name) || failsOpen(r) && !kicked {
+	if !slices.Contains(api.HookGates, name) || failsOpen(r) && !kicked {
 		access.WriteError(w, err)
 		return
 	}

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/hookconfig"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -38,7 +38,7 @@ func serveAt(t *testing.T, s *Server, address, program string, c Caller, body st
 // gatesOf returns an event of each sort that the answers of a program allow or deny.
 func gatesOf(name string) (events []string) {
 	p := programs[name]
-	for _, gate := range hookconfig.Gates {
+	for _, gate := range api.HookGates {
 		if p.events[gate] != nil {
 			text, err := json.Marshal(map[string]any{
 				"hook_event_name": gate, p.fields.session: "s", "tool_name": "Bash", "tool_use_id": "1",

@@ -23,9 +23,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
-	"github.com/meup-protocol/meup/internal/gateway/selfapi"
-	"github.com/meup-protocol/meup/internal/hookconfig"
+	"github.com/meup-protocol/meup/internal/gateway/adapter"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -86,8 +84,8 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		refuse(c.Refused)
 		return
 	}
-	token, source, err := auth.FromRequest(r)
-	if err != nil || source != auth.SourceHeader {
+	token, source, err := access.TokenFromRequest(r)
+	if err != nil || source != access.SourceHeader {
 		refuse(protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
 		return
 	}
@@ -101,7 +99,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		refuse(access.BadRequest(err.Error()))
 		return
 	}
-	handle, gate := agent.events[e.name], slices.Contains(hookconfig.Gates, e.name)
+	handle, gate := agent.events[e.name], slices.Contains(api.HookGates, e.name)
 	switch {
 	case e.name == "":
 		refuse(access.BadRequest(errNoName.Error()))
@@ -119,7 +117,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		writeAnswer(w, &e, answer{})
 		return
 	}
-	client, err := selfapi.New(s.options.API, r, token, s.options.Logger)
+	client, err := adapter.NewClient(s.options.API, r, token, s.options.Logger)
 	if err != nil {
 		refuse(protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway."))
 		return

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/kit/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
 

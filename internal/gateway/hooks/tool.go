@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -326,7 +326,7 @@ func (h *hook) propose(id string, c *call, wait time.Duration) (*decision, error
 	c.proposal, c.release = p.ID, cancel
 	h.session.mu.Unlock()
 	published()
-	wanted := proposal.CallOf(&p)
+	wanted := exchange.CallOf(&p)
 	p.Payload = nil
 	h.release()
 	how, by, err := h.decided(ctx, &p, wanted, at)
@@ -343,19 +343,19 @@ func (h *hook) propose(id string, c *call, wait time.Duration) (*decision, error
 }
 
 // decided waits for the envelope that settles a proposal.
-func (h *hook) decided(ctx context.Context, p *protocol.Envelope, proposed proposal.Call, since protocol.Seq) (how proposal.Outcome, by *protocol.Envelope, err error) {
+func (h *hook) decided(ctx context.Context, p *protocol.Envelope, proposed exchange.Call, since protocol.Seq) (how exchange.Outcome, by *protocol.Envelope, err error) {
 	q := api.EnvelopeQuery{Since: since, Limit: 20}
-	for _, kind := range proposal.Kinds {
+	for _, kind := range exchange.DecisionKinds {
 		q.Kinds = append(q.Kinds, string(kind))
 	}
 	for {
 		page, err := h.client.Envelopes(ctx, h.space, q)
 		if err != nil {
-			return proposal.Pending, nil, err
+			return exchange.Pending, nil, err
 		}
 		for i := range page.Envelopes {
 			e := &page.Envelopes[i]
-			if how := proposal.SettlesCall(p, proposed, e); how != proposal.Pending {
+			if how := exchange.SettlesCall(p, proposed, e); how != exchange.Pending {
 				return how, e, nil
 			}
 		}
@@ -364,26 +364,26 @@ func (h *hook) decided(ctx context.Context, p *protocol.Envelope, proposed propo
 			continue
 		}
 		if err := h.client.Await(ctx, h.space, q); err != nil {
-			return proposal.Pending, nil, err
+			return exchange.Pending, nil, err
 		}
 	}
 }
 
 // granted returns the decision about a call, by the envelope that settled its
 // proposal; nil: none.
-func (h *hook) granted(c *call, how proposal.Outcome, by *protocol.Envelope) *decision {
+func (h *hook) granted(c *call, how exchange.Outcome, by *protocol.Envelope) *decision {
 	out := &decision{}
 	h.session.mu.Lock()
-	if c.release = nil; how == proposal.Fulfilled {
+	if c.release = nil; how == exchange.Fulfilled {
 		c.approved = by.ID
 	} else {
 		c.proposal = noProposal
 	}
 	h.session.mu.Unlock()
 	switch how {
-	case proposal.Fulfilled:
+	case exchange.Fulfilled:
 		out.Behavior = "allow"
-		if proposal.CallOf(by).Edited {
+		if exchange.CallOf(by).Edited {
 			params := by.ParsePayload().Get("params")
 			if !params.Get("name").EqualText(h.tool) || params.Get("arguments").Type() != protocol.TypeObject {
 				out.Behavior, out.Message = "deny", fmt.Sprintf("%s requested another call instead: %s", by.From, short(string(by.Payload), maxMessage))+notice
@@ -391,7 +391,7 @@ func (h *hook) granted(c *call, how proposal.Outcome, by *protocol.Envelope) *de
 			}
 			out.Input = params.Get("arguments").Raw()
 		}
-	case proposal.Rejected:
+	case exchange.Rejected:
 		out.Behavior = "deny"
 		out.Message = fmt.Sprintf("The participant %s of the space %s rejected the call. The reason follows. %s\n%s", by.From, h.space, notice,
 			quoted(by.From, short(by.ParsePayload().Get("reason").Text(), maxName)))

@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/frame"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/turnstore"
+	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
@@ -61,7 +60,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 // stream starts. A stream that was cut between an envelope and its updates
 // receives the updates again, which is harmless: each contains the whole turn
 // so far.
-func (s *Server) listenTurns(m *space.Member, resumed bool) *turnstore.Listener {
+func (s *Server) listenTurns(m *space.Member, resumed bool) *derived.Listener {
 	after := m.JoinedAt()
 	if m.Since != nil {
 		after = *m.Since
@@ -135,7 +134,7 @@ type eventStream struct {
 	rc           *http.ResponseController
 	writeTimeout time.Duration
 	expedited    atomic.Bool // the stream is closing: writes have a short deadline
-	updates      *turnstore.Listener
+	updates      *derived.Listener
 	last         protocol.Seq // the last seq written as an id
 	buf          []byte
 }
@@ -170,7 +169,7 @@ func (s *eventStream) run(ctx context.Context, m *space.Member) {
 // control writes the control frames: the welcome, errors, and a comment in
 // place of a ping.
 func (s *eventStream) control(frames []byte) {
-	for content, ping := range frame.Split(frames) {
+	for content, ping := range ring.SplitFrames(frames) {
 		if ping {
 			s.buf = append(s.buf, ": \n\n"...)
 			continue
@@ -180,9 +179,9 @@ func (s *eventStream) control(frames []byte) {
 }
 
 // updatesUpTo returns the updates of the log up to a seq.
-func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.Seq[turnstore.Update] {
+func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.Seq[derived.Update] {
 	if s.updates == nil {
-		return func(func(turnstore.Update) bool) {}
+		return func(func(derived.Update) bool) {}
 	}
 	return s.updates.UpTo(ctx, upTo)
 }
@@ -191,7 +190,7 @@ func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.S
 const flushAt = 1 << 20
 
 // entries writes envelopes, each followed by its updates.
-func (s *eventStream) entries(list []*ring.Entry, news iter.Seq[turnstore.Update]) error {
+func (s *eventStream) entries(list []*ring.Entry, news iter.Seq[derived.Update]) error {
 	upTo := func(seq protocol.Seq) { // the envelopes up to seq
 		for len(list) > 0 && list[0].Envelope.Seq <= seq {
 			s.entry(list[0])
@@ -215,7 +214,7 @@ func (s *eventStream) entries(list []*ring.Entry, news iter.Seq[turnstore.Update
 // update writes an update. A late update, which was created when the log was
 // first read, has no id: a stream that is cut after it resumes after the last
 // envelope.
-func (s *eventStream) update(u turnstore.Update) {
+func (s *eventStream) update(u derived.Update) {
 	id := ""
 	if u.Seq >= s.last {
 		id = s.mark(u.Seq)

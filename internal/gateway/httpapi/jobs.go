@@ -8,8 +8,8 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/transcript"
 	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/internal/turns/transcript"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -84,7 +84,7 @@ func proposalQueryOf(r *http.Request) (proposalQuery, *protocol.Error) {
 func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (page *api.Proposals, scanned int, err error) {
 	page = &api.Proposals{Proposals: []api.Proposal{}}
 	visibility := v.space.VisibilityOf(v.viewer())
-	scan, size := proposal.NewScan(), 0
+	scan, size := exchange.NewProposalScan(), 0
 	for e, err := range v.space.Backwards(ctx) {
 		if err != nil {
 			return nil, scanned, err
@@ -95,7 +95,7 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 		}
 		scanned++
 		env := e.Envelope
-		if !slices.Contains(proposal.Kinds, env.Kind) || !e.VisibleTo(visibility) {
+		if !slices.Contains(exchange.DecisionKinds, env.Kind) || !e.VisibleTo(visibility) {
 			continue
 		}
 		if env.Kind != protocol.KindMCPProposal {
@@ -107,7 +107,7 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 		}
 		p := proposalOf(env, scan, now)
 		if p.State == "pending" && v.space.IsGone(env.From) {
-			p.State = string(proposal.Expired)
+			p.State = string(exchange.Expired)
 		}
 		p.MayDecide = p.State == "pending" && v.space.MayDecide(v.id, env)
 		if q.state != "all" && p.State != q.state {
@@ -124,10 +124,10 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 	return page, scanned, nil
 }
 
-func proposalOf(env *protocol.Envelope, scan *proposal.Scan, now time.Time) api.Proposal {
+func proposalOf(env *protocol.Envelope, scan *exchange.ProposalScan, now time.Time) api.Proposal {
 	how, by := scan.Outcome(env, now)
 	p := api.Proposal{State: string(how), Envelope: api.RawEnvelope{Envelope: *env}}
-	if how == proposal.Pending {
+	if how == exchange.Pending {
 		p.State = "pending"
 	}
 	if by != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/searchstore"
+	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/search"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
@@ -87,7 +87,7 @@ func moment(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-func searchResult(r *searchstore.Result) *api.SearchResult {
+func searchResult(r *derived.SearchResult) *api.SearchResult {
 	out := &api.SearchResult{
 		Log: r.Log, Match: string(r.Match), Hits: []api.SearchHit{}, Next: r.Next, HasMore: r.Next != "",
 		Partial: r.Partial || r.Position.Read < r.Head, Indexed: min(r.Position.Read, r.Head), Head: r.Head,

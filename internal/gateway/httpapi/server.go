@@ -13,11 +13,9 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/apidoc"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
-	"github.com/meup-protocol/meup/internal/gateway/searchstore"
-	"github.com/meup-protocol/meup/internal/gateway/turnstore"
-	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -48,11 +46,11 @@ type Options struct {
 	Page    Page // nil: no page
 	Version Version
 	// Turns stores the turns of the spaces.
-	Turns *turnstore.Store
+	Turns *derived.TurnStore
 	// Administration describes the spaces; nil: there is no administrative space.
 	Administration Administration
 	// Search is the full-text index.
-	Search *searchstore.Store
+	Search *derived.SearchStore
 	// Adapters makes the routes of other protocols from this API; nil: there are none.
 	// Their responses may take longer than others.
 	Adapters func(api http.Handler) []Route
@@ -224,7 +222,7 @@ func (s *Server) allowed(r *http.Request) string {
 type caller struct {
 	space    *space.Space
 	id       protocol.ParticipantID
-	identity auth.Identity
+	identity access.Identity
 	hold     *limit.Hold // the memory reserved for the request
 }
 

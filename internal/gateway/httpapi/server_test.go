@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

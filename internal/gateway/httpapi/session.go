@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -171,7 +170,7 @@ func parseSignIn(body []byte) (signInRequest, error) {
 	switch {
 	case (in.token == "") == (in.code == ""):
 		return signInRequest{}, access.BadRequest(form)
-	case in.token != "" && !auth.ValidToken(in.token):
+	case in.token != "" && !access.ValidToken(in.token):
 		return signInRequest{}, access.BadRequest("The token is too long or has characters other than visible ASCII.")
 	case in.space != "" && !protocol.ValidSpaceName(in.space):
 		return signInRequest{}, access.BadRequest("The field space must be the name of a space.")
@@ -183,7 +182,7 @@ func parseSignIn(body []byte) (signInRequest, error) {
 // the token must be valid there.
 func (s *Server) sessionOf(r *http.Request, token, space string) (*session, error) {
 	ctx, addr, found := r.Context(), access.Address(r), &session{Spaces: []sessionSpace{}}
-	var there auth.Identity
+	var there access.Identity
 	if space != "" {
 		var refused error
 		if _, there, refused = s.options.Admission.Authorize(ctx, addr, space, token); refused != nil {
@@ -223,7 +222,7 @@ func (s *Server) sessionOf(r *http.Request, token, space string) (*session, erro
 	return found, nil
 }
 
-func (s *session) add(space string, identity auth.Identity) {
+func (s *session) add(space string, identity access.Identity) {
 	s.Spaces = append(s.Spaces, sessionSpace{space, identity.Participant})
 	switch {
 	case len(s.Spaces) == 1:

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -38,16 +38,16 @@ func TestSession_Add(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var s session
 	for i, c := range []struct {
-		id      auth.Identity
+		id      access.Identity
 		who     protocol.ParticipantID
 		expires time.Time
 	}{
-		{auth.Identity{Participant: "alice"}, "alice", time.Time{}},
-		{auth.Identity{Participant: "alice", Expires: noon}, "alice", noon},
-		{auth.Identity{Participant: "alice", Expires: noon.Add(time.Hour)}, "alice", noon},
-		{auth.Identity{Participant: "eve", Expires: noon.Add(-time.Hour)}, "", noon.Add(-time.Hour)},
-		{auth.Identity{Participant: "eve"}, "", noon.Add(-time.Hour)},
-		{auth.Identity{Participant: "alice"}, "", noon.Add(-time.Hour)},
+		{access.Identity{Participant: "alice"}, "alice", time.Time{}},
+		{access.Identity{Participant: "alice", Expires: noon}, "alice", noon},
+		{access.Identity{Participant: "alice", Expires: noon.Add(time.Hour)}, "alice", noon},
+		{access.Identity{Participant: "eve", Expires: noon.Add(-time.Hour)}, "", noon.Add(-time.Hour)},
+		{access.Identity{Participant: "eve"}, "", noon.Add(-time.Hour)},
+		{access.Identity{Participant: "alice"}, "", noon.Add(-time.Hour)},
 	} {
 		s.add("space", c.id)
 		if s.Participant != c.who || !s.expires.Equal(c.expires) || len(s.Spaces) != i+1 {
@@ -76,7 +76,7 @@ func FuzzParseSignIn(f *testing.F) {
 			}
 			return
 		}
-		if (in.token == "") == (in.code == "") || in.token != "" && !auth.ValidToken(in.token) || in.space != "" && !protocol.ValidSpaceName(in.space) {
+		if (in.token == "") == (in.code == "") || in.token != "" && !access.ValidToken(in.token) || in.space != "" && !protocol.ValidSpaceName(in.space) {
 			t.Errorf("%q: %+v", body, in)
 		}
 	})

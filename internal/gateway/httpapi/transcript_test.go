@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/transcript"
-	"github.com/meup-protocol/meup/internal/gateway/turnstore"
+	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/internal/turns/transcript"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -29,7 +29,7 @@ func TestTranscript_WriteFails(t *testing.T) {
 	}{
 		{0, fmt.Errorf("thread q1: %w", turns.ErrUnknown), http.StatusNotFound, protocol.CodeNotFound},
 		{0, errors.New("the disk is gone"), http.StatusServiceUnavailable, protocol.CodeUnavailable},
-		{0, turnstore.ErrClosed, http.StatusServiceUnavailable, protocol.CodeShuttingDown},
+		{0, derived.ErrTurnsClosed, http.StatusServiceUnavailable, protocol.CodeShuttingDown},
 		{1, errors.New("the disk is gone"), 0, ""},
 	} {
 		t.Run(fmt.Sprintf("%d turns, %v", c.turns, c.err), func(t *testing.T) {

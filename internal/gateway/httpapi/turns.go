@@ -12,11 +12,10 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
-	"github.com/meup-protocol/meup/internal/gateway/transcript"
-	"github.com/meup-protocol/meup/internal/gateway/turnstore"
+	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/internal/turns/transcript"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -239,7 +238,7 @@ func (s *Server) spacesOfRequest(r *http.Request) ([]string, error) {
 	if name := r.URL.Query().Get("space"); name != "" {
 		return []string{name}, nil
 	}
-	token, _, err := auth.FromRequest(r)
+	token, _, err := access.TokenFromRequest(r)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN.")
 	}
@@ -291,7 +290,7 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 }
 
 // pageOf returns the parameters of a page of turns, and the view that it is read from.
-func (s *Server) pageOf(r *http.Request, v caller) (turnQuery, *turnstore.View, error) {
+func (s *Server) pageOf(r *http.Request, v caller) (turnQuery, *derived.TurnView, error) {
 	q, refused := turnQueryOf(r)
 	if refused != nil {
 		return q, nil, refused
@@ -335,7 +334,7 @@ func turnError(err error) *protocol.Error {
 	switch {
 	case errors.Is(err, turns.ErrUnknown):
 		return protocol.Errorf(protocol.CodeNotFound, "This space has no such thread, job or session, or you cannot see it.")
-	case errors.Is(err, turnstore.ErrClosed):
+	case errors.Is(err, derived.ErrTurnsClosed):
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is shutting down; try again in a moment.")
 	case errors.Is(err, space.ErrRetired):
 		return protocol.Errorf(protocol.CodeUnavailable, "The space was closed because it was idle; try again.")

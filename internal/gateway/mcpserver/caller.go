@@ -10,8 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
-	"github.com/meup-protocol/meup/internal/mcpschema"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -21,7 +20,7 @@ type callerKey struct{}
 // caller is the participant that sent a request, with the request's share of the
 // bounds.
 type caller struct {
-	*slots.Share
+	*SlotShare
 	server *server
 	door   *adapter.Request
 	client *api.Client
@@ -76,7 +75,7 @@ func (c *caller) endWith(ctx context.Context) (context.Context, func()) {
 
 // addTool adds a tool whose result is structured.
 func addTool[In, Out any](server *mcp.Server, tool *mcp.Tool, run func(*caller, context.Context, In) (Out, error)) {
-	tool.InputSchema, tool.OutputSchema = mcpschema.Of[In](), mcpschema.Of[Out]()
+	tool.InputSchema, tool.OutputSchema = toolserver.SchemaOf[In](), toolserver.SchemaOf[Out]()
 	mcp.AddTool(server, tool, func(ctx context.Context, req *mcp.CallToolRequest, checked In) (*mcp.CallToolResult, Out, error) {
 		in := checked // through float64, which rounds numbers
 		if raw := req.Params.Arguments; len(raw) > 0 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -106,14 +106,14 @@ func (c *caller) decide(ctx context.Context, in decideInput) (*pending, error) {
 		if _, err := oneParticipant(in.Participant); err != nil && to != "" {
 			return nil, err
 		}
-		if host := proposal.CallOf(proposed).Host; host != "" && to != "" && to != host {
+		if host := exchange.CallOf(proposed).Host; host != "" && to != "" && to != host {
 			return nil, fmt.Errorf("participant: the proposal names %s", host)
 		}
-		if e, err = proposal.Approval(proposed, id, to); err != nil {
+		if e, err = exchange.Approval(proposed, id, to); err != nil {
 			return nil, err
 		}
 	case "reject":
-		e = proposal.Rejection(proposed, reason)
+		e = exchange.Rejection(proposed, reason)
 	case "withdraw":
 		e = protocol.Envelope{
 			Kind: protocol.KindMCPWithdraw, To: proposed.To, Context: proposed.Context,

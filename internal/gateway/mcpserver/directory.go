@@ -11,7 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -35,7 +34,7 @@ type foreign struct {
 // directory has the tools that the participants of a space listed for one
 // participant. One goroutine at a time uses it.
 type directory struct {
-	lists map[protocol.ParticipantID]*offer.List
+	lists map[protocol.ParticipantID]*ToolList
 	late  map[protocol.ParticipantID]inquiry // the requests that are not answered yet
 	seen  cursor                             // notifications up to here are in the lists
 }
@@ -75,7 +74,7 @@ func (d *directory) addLate(ctx context.Context, c *caller) error {
 			continue
 		}
 		delete(d.late, host)
-		d.lists[host] = &offer.List{At: time.Now()}
+		d.lists[host] = &ToolList{At: time.Now()}
 		if next := d.lists[host].Add(payload); next != "" {
 			delete(d.lists, host) // it is asked again for all pages
 		}
@@ -146,7 +145,7 @@ func methodOf(e *protocol.Envelope) string { return e.ParsePayload().Get("method
 // not wait for those alone that did not answer before.
 func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.ParticipantID, wait time.Duration) error {
 	deadline, cursors := time.Now(), make(map[protocol.ParticipantID]string)
-	found := make(map[protocol.ParticipantID]*offer.List)
+	found := make(map[protocol.ParticipantID]*ToolList)
 	for _, host := range hosts {
 		cursors[host] = ""
 		if _, late := d.late[host]; !late {
@@ -198,7 +197,7 @@ func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.Partic
 		for _, e := range got {
 			delete(d.late, e.From)
 			if found[e.From] == nil {
-				found[e.From] = &offer.List{At: time.Now()}
+				found[e.From] = &ToolList{At: time.Now()}
 			}
 			if next := found[e.From].Add(e.Payload); next != "" {
 				cursors[e.From] = next
@@ -212,7 +211,7 @@ func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.Partic
 		case d.lists[host] != nil:
 			d.lists[host].At = time.Now() // not asked again at once
 		default:
-			d.lists[host] = &offer.List{At: time.Now()}
+			d.lists[host] = &ToolList{At: time.Now()}
 		}
 	}
 	return nil
@@ -221,11 +220,11 @@ func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.Partic
 // offered returns the tools of the directory that a participant with these
 // capabilities may call or propose to call, by name.
 func (d *directory) offered(given []json.RawMessage) map[string]foreign {
-	rights := offer.RightsOf(given)
+	rights := RightsOf(given)
 	all := make(map[string]foreign)
 	for host, l := range d.lists {
 		for _, t := range l.Tools {
-			name := offer.Name(host, t.Name)
+			name := ToolName(host, t.Name)
 			if _, twice := all[name]; twice {
 				continue
 			}

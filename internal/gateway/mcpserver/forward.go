@@ -13,8 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/result"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -139,7 +137,7 @@ func relayedOf(host protocol.ParticipantID, method string, req mcp.Request, para
 	}
 	delete(r.params, "_meta")
 	maps.Copy(r.meta, params.GetMeta())
-	if revisionOf(req) < result.Sessionless && method == methodCall {
+	if revisionOf(req) < Sessionless && method == methodCall {
 		r.meta[mcp.MetaKeyLogLevel] = "info" // later revisions send no log messages without it
 	}
 	return r, nil
@@ -190,7 +188,7 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 		}
 	}
 	if err != nil {
-		return nil, result.Refusal(err)
+		return nil, Refusal(err)
 	}
 	question, got, at, err := c.untilAsked(ctx, r, e.ID, wait)
 	if question != nil {
@@ -200,13 +198,13 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 		return c.proposeInstead(ctx, r, key, err)
 	}
 	if err != nil {
-		return nil, result.Refusal(err)
+		return nil, Refusal(err)
 	}
 	if got != nil {
-		return result.Of(got, revisionOf(r.req))
+		return ForwardedResult(got, revisionOf(r.req))
 	}
 	if r.method != methodCall {
-		return nil, &jsonrpc.Error{Code: result.CodeFailed, Message: fmt.Sprintf("%s has not answered in time", r.host)}
+		return nil, &jsonrpc.Error{Code: CodeFailed, Message: fmt.Sprintf("%s has not answered in time", r.host)}
 	}
 	return notDone(r, &answered{Note: notice, State: callPending, ID: string(e.ID), Cursor: at.String(), Next: awaitResponse})
 }
@@ -219,7 +217,7 @@ func (c *caller) proposeInstead(ctx context.Context, r *relayed, key string, cau
 	}
 	proposed, err := c.propose(ctx, proposeInput{Participant: string(r.host), Tool: tool, Arguments: r.params["arguments"], Key: key})
 	if err != nil {
-		return nil, result.Refusal(cause) // it may neither call nor propose
+		return nil, Refusal(cause) // it may neither call nor propose
 	}
 	return notDone(r, &answered{Note: notice, State: callProposed, ID: proposed.ID, Cursor: proposed.Cursor, Next: proposed.Next})
 }
@@ -235,7 +233,7 @@ func notDone(r *relayed, out *answered) (mcp.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return result.Raw(text, revisionOf(r.req)), nil
+	return RawResult(text, revisionOf(r.req)), nil
 }
 
 // passOn passes a notification of the participant that handles a request on to
@@ -250,7 +248,7 @@ func (c *caller) passOn(ctx context.Context, r *relayed, id protocol.ID, n *prot
 	switch payload.Get("method").Text() {
 	case "notifications/progress":
 		p := new(mcp.ProgressNotificationParams)
-		if to := progress.Of(ctx); to != nil && n.Correlation.Names(id) && json.Unmarshal(params, p) == nil {
+		if to := ReportOf(ctx); to != nil && n.Correlation.Names(id) && json.Unmarshal(params, p) == nil {
 			to.Send(ctx, p)
 		}
 	case "notifications/message":

@@ -11,9 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/result"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -56,7 +53,7 @@ func (c *caller) listen(ctx context.Context, p *mcp.SubscriptionsListenParams, n
 	}()
 	result, err := next(ctx)
 	cancel()
-	if failed := <-watched; errors.Is(failed, slots.ErrManyWaiting) {
+	if failed := <-watched; errors.Is(failed, ErrManyWaiting) {
 		return nil, failed
 	}
 	return result, err
@@ -80,7 +77,7 @@ func (l *listener) register(ctx context.Context) error {
 		e := requestTo(l.c.of, "", method, map[string]any{})
 		receipt, err := l.c.client.Send(ctx, l.c.space, e)
 		if err != nil {
-			return result.Refusal(err)
+			return Refusal(err)
 		}
 		in.sent(&e, receipt.Seq)
 	}
@@ -207,7 +204,7 @@ func (l *listener) tools(ctx context.Context) {
 		}
 	}
 	for name, f := range now {
-		if had, ok := l.have[name]; !ok || string(offer.Encode(had.tool)) != string(offer.Encode(f.tool)) {
+		if had, ok := l.have[name]; !ok || string(EncodeJSON(had.tool)) != string(EncodeJSON(f.tool)) {
 			addForeign(l.server, f)
 			l.have[name] = f
 		}

@@ -12,8 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
-	"github.com/meup-protocol/meup/internal/gateway/selfapi"
+	"github.com/meup-protocol/meup/internal/gateway/adapter"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -53,13 +52,13 @@ func TestListener_ReadsTheThreadOnce(t *testing.T) {
 // callerFor returns the caller alice, with a slot, of an API.
 func callerFor(t *testing.T, handler http.HandlerFunc) *caller {
 	t.Helper()
-	client, err := selfapi.New(handler, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil), "token", slog.New(slog.DiscardHandler))
+	client, err := adapter.NewClient(handler, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil), "token", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	s := &server{slots: slots.New(1, 1)}
-	c := &caller{Share: s.slots.Share(t.Context()), server: s, client: client, space: "lab", you: "alice", ended: t.Context()}
+	s := &server{slots: NewSlotPool(1, 1)}
+	c := &caller{SlotShare: s.slots.Share(t.Context()), server: s, client: client, space: "lab", you: "alice", ended: t.Context()}
 	if err := c.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/selfapi"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/gateway/adapter"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -134,7 +134,7 @@ func (c *caller) since(ctx context.Context, q api.EnvelopeQuery, at cursor, limi
 // page reads a page of the log; one envelope, if the page is too long.
 func (c *caller) page(ctx context.Context, q api.EnvelopeQuery) (*api.Envelopes, error) {
 	page, err := c.client.Envelopes(ctx, c.space, q)
-	if errors.Is(err, selfapi.ErrTooLong) && q.Limit > 1 {
+	if errors.Is(err, adapter.ErrResponseTooLong) && q.Limit > 1 {
 		q.Limit = 1
 		page, err = c.client.Envelopes(ctx, c.space, q)
 	}

@@ -20,10 +20,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
-	"github.com/meup-protocol/meup/internal/gateway/resourcemeta"
-	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/kit/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -42,7 +39,7 @@ const (
 type Options struct {
 	adapter.Options
 	Version string
-	Issuers resourcemeta.Issuers // nil: none
+	Issuers adapter.Issuers // nil: none
 	// Charge charges a request to the limits of a participant of a space. Error:
 	// *protocol.Error. nil: there are no limits.
 	Charge func(ctx context.Context, space string, who protocol.ParticipantID) error
@@ -56,7 +53,7 @@ type server struct {
 	gate    *adapter.Gate // keeps the memory of a body until the request ends
 	json    http.Handler  // responds with JSON
 	stream  http.Handler  // responds with a stream of events, which has notifications
-	slots   *slots.Pool
+	slots   *SlotPool
 	schemas *mcp.SchemaCache
 
 	requests requests // in progress
@@ -70,7 +67,7 @@ type server struct {
 func New(o Options) http.Handler {
 	o.ProgressEvery = cmp.Or(o.ProgressEvery, 5*time.Second)
 	s := &server{
-		options: o, gate: adapter.NewGate(o.Options), slots: slots.New(maxParallel, maxWaiting),
+		options: o, gate: adapter.NewGate(o.Options), slots: NewSlotPool(maxParallel, maxWaiting),
 		schemas: mcp.NewSchemaCache(), views: recent.New[viewKey, *view](maxViews),
 	}
 	handler := func(json bool) http.Handler {
@@ -88,7 +85,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q, err := s.gate.Open(w, r, r.URL.Query().Get("space"), maxBody)
 	if err != nil {
 		if protocol.AsError(err).Code == protocol.CodeUnauthorized {
-			resourcemeta.Challenge(w, r, s.options.Issuers)
+			adapter.Challenge(w, r, s.options.Issuers)
 		}
 		access.WriteError(w, err)
 		return
@@ -113,7 +110,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.asks.id != "" {
 		defer s.requests.add(c.requestKey(r, c.asks.id), cancelRequest)()
 	}
-	c.ended, c.Share = ctx, s.slots.Share(ctx)
+	c.ended, c.SlotShare = ctx, s.slots.Share(ctx)
 	defer c.Finish()
 	if c.Resume(ctx) != nil {
 		access.WriteError(w, adapter.Busy())
@@ -123,7 +120,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var coded *protocol.Error
 		switch {
 		case errors.As(err, &coded):
-		case errors.Is(err, slots.ErrManyWaiting):
+		case errors.Is(err, ErrManyWaiting):
 			err = adapter.Busy()
 		default:
 			err = c.unfinished(err)
@@ -232,7 +229,7 @@ func asksOf(body []byte) (asks, []byte) {
 	meta := params.Get("_meta")
 	a := asks{
 		method: doc.Root().Get("method").Text(), name: params.Get("name").Text(),
-		token: meta.Get(progress.Token).Exists(), meta: meta,
+		token: meta.Get(ProgressToken).Exists(), meta: meta,
 		sessionless: meta.Get(mcp.MetaKeyProtocolVersion).Exists(), modes: modesOf(params.Get("capabilities")), inputs: params.Get("inputResponses"),
 		fault: faultOf(doc.Root()),
 	}

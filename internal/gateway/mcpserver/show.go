@@ -11,10 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/result"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -63,7 +60,7 @@ func (v *view) show(ctx context.Context, c *caller) error {
 		}
 	}
 	version := versionOf(tools)
-	own := sha256.Sum256(append(version[:], offer.Encode(v.shown.about)...))
+	own := sha256.Sum256(append(version[:], EncodeJSON(v.shown.about)...))
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.server == nil || own != v.version {
@@ -107,7 +104,7 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 	if got[e.ID] == nil {
 		return c.silent()
 	}
-	answer, err := result.Of(got[e.ID], "")
+	answer, err := ForwardedResult(got[e.ID], "")
 	if err != nil {
 		return protocol.Errorf(protocol.CodeNotFound, "The participant %s offers no MCP server: %s", c.of, err)
 	}
@@ -189,8 +186,8 @@ func relayAll(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil {
 			return nil, err
 		}
-		out, err := c.relay(progress.With(ctx, req, r.meta), r)
-		if list, ok := out.(*result.Forwarded); ok && err == nil && method == methodList {
+		out, err := c.relay(WithReport(ctx, req, r.meta), r)
+		if list, ok := out.(*Forwarded); ok && err == nil && method == methodList {
 			list.JSON = withLegalNames(list.JSON)
 		}
 		return out, err
@@ -211,13 +208,13 @@ func withLegalNames(list json.RawMessage) json.RawMessage {
 		if json.Unmarshal(tool["name"], &name) != nil || textutil.ToolName(name) == name {
 			continue
 		}
-		tool["name"], changed = offer.Encode(textutil.ToolName(name)), true
+		tool["name"], changed = EncodeJSON(textutil.ToolName(name)), true
 	}
 	if !changed {
 		return list
 	}
-	fields["tools"] = offer.Encode(tools)
-	return offer.Encode(fields)
+	fields["tools"] = EncodeJSON(tools)
+	return EncodeJSON(fields)
 }
 
 // subscribe subscribes to a resource of the participant.

@@ -10,8 +10,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -172,7 +170,7 @@ func (c *caller) pause(ctx context.Context, deadline time.Time, err error) bool 
 	}
 	delay := min(max(time.Duration(limited.RetryAfterMS)*time.Millisecond, minPause), left)
 	return c.Await(ctx, func(ctx context.Context) error {
-		defer progress.Repeat(ctx, c.server.options.ProgressEvery)()
+		defer RepeatProgress(ctx, c.server.options.ProgressEvery)()
 		select {
 		case <-time.After(delay):
 			return nil
@@ -207,7 +205,7 @@ var errNoneInTime = errors.New("no envelope in time")
 // is none until the deadline, the error is errNoneInTime.
 func (c *caller) awaitUntil(ctx context.Context, deadline time.Time, q api.EnvelopeQuery) error {
 	err := c.Await(ctx, func(ctx context.Context) error {
-		defer progress.Repeat(ctx, c.server.options.ProgressEvery)()
+		defer RepeatProgress(ctx, c.server.options.ProgressEvery)()
 		ctx, cancel := context.WithDeadline(ctx, deadline)
 		defer cancel()
 		return c.client.Await(ctx, c.space, q)
@@ -216,7 +214,7 @@ func (c *caller) awaitUntil(ctx context.Context, deadline time.Time, q api.Envel
 		return errNoneInTime
 	}
 	var coded *protocol.Error
-	if err == nil || errors.As(err, &coded) || errors.Is(err, slots.ErrManyWaiting) {
+	if err == nil || errors.As(err, &coded) || errors.Is(err, ErrManyWaiting) {
 		return err
 	}
 	// The stream ended: the participant may have been removed.

@@ -13,10 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
-	"github.com/meup-protocol/meup/internal/memorytools"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -67,7 +65,7 @@ func (s *server) view(c *caller) *view {
 	v, ok := s.views.Get(key)
 	if !ok {
 		v = &view{busy: make(chan struct{}, 1), directory: directory{
-			lists: make(map[protocol.ParticipantID]*offer.List), late: make(map[protocol.ParticipantID]inquiry),
+			lists: make(map[protocol.ParticipantID]*ToolList), late: make(map[protocol.ParticipantID]inquiry),
 		}}
 	}
 	if ok || c.of == "" {
@@ -98,7 +96,7 @@ func (v *view) use(ctx context.Context, c *caller) error {
 	v.mu.Unlock()
 	switch {
 	case c.asks.method == methodList, c.asks.method == methodListen:
-	case c.asks.method == methodCall && !known && offer.IsForeign(c.asks.name):
+	case c.asks.method == methodCall && !known && IsForeignTool(c.asks.name):
 	default:
 		return nil
 	}
@@ -216,7 +214,7 @@ func versionOf(offered map[string]foreign) [sha256.Size]byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(offered)) {
 		f := offered[name]
-		fmt.Fprintf(h, "%q %q %s\n", f.host, f.name, offer.Encode(f.tool))
+		fmt.Fprintf(h, "%q %q %s\n", f.host, f.name, EncodeJSON(f.tool))
 	}
 	return [sha256.Size]byte(h.Sum(nil))
 }
@@ -239,7 +237,7 @@ func (c *caller) newServer() *mcp.Server {
 		SubscribeHandler:   func(_ context.Context, r *mcp.SubscribeRequest) error { return subscribable(r.Params.URI) },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})
-	memorytools.Register(server, memorytools.Options{Memory: memorytools.FromContext(memoryOf), Space: c.space, Plain: true})
+	toolserver.RegisterMemory(server, toolserver.MemoryOptions{Memory: toolserver.FromContext(memoryOf), Space: c.space, Plain: true})
 	addTalk(server)
 	addThink(server)
 	addProposals(server)
@@ -250,7 +248,7 @@ func (c *caller) newServer() *mcp.Server {
 	return server
 }
 
-func memoryOf(ctx context.Context) memorytools.Memory { return callerOf(ctx).client }
+func memoryOf(ctx context.Context) toolserver.Memory { return callerOf(ctx).client }
 
 // private makes clients keep a result for one user only, and not without asking.
 func private(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
@@ -276,10 +274,10 @@ func route(next mcp.MethodHandler) mcp.MethodHandler {
 				if err != nil {
 					return nil, err
 				}
-				return c.relay(progress.With(ctx, req, p.Meta), r)
+				return c.relay(WithReport(ctx, req, p.Meta), r)
 			}
-			p.Name = memorytools.PlainName(p.Name)
-			res, err := next(progress.With(ctx, req, p.Meta), method, req)
+			p.Name = toolserver.PlainName(p.Name)
+			res, err := next(WithReport(ctx, req, p.Meta), method, req)
 			if tool, ok := res.(*mcp.CallToolResult); ok && err == nil {
 				explainArguments(tool, p.Arguments)
 			}

@@ -4,19 +4,17 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
-
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
 )
 
 // Requests that wait for a view leave the slots to the one that changes it. More
 // wait here than there are slots.
 func TestView_LockLeavesSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{slots: slots.New(2, 1)}
+		s := &server{slots: NewSlotPool(2, 1)}
 		v := &view{busy: make(chan struct{}, 1)}
 		changed := make(chan error, 5)
 		change := func(during func()) {
-			c := &caller{server: s, ended: t.Context(), Share: s.slots.Share(t.Context())}
+			c := &caller{server: s, ended: t.Context(), SlotShare: s.slots.Share(t.Context())}
 			defer c.Finish()
 			err := c.Resume(t.Context())
 			if err == nil {
@@ -49,11 +47,11 @@ func TestView_LockLeavesSlots(t *testing.T) {
 // A request that ends while it waits gives the view back.
 func TestView_LockEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{slots: slots.New(1, 1)}
+		s := &server{slots: NewSlotPool(1, 1)}
 		v := &view{busy: make(chan struct{}, 1)}
 		v.busy <- struct{}{}
 		ctx, cancel := context.WithCancel(t.Context())
-		c := &caller{server: s, ended: ctx, Share: s.slots.Share(ctx)}
+		c := &caller{server: s, ended: ctx, SlotShare: s.slots.Share(ctx)}
 		if err := c.Resume(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/selfapi"
+	"github.com/meup-protocol/meup/internal/gateway/adapter"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -74,7 +74,7 @@ func (c *caller) who(ctx context.Context, _ whoInput) (*whoResult, error) {
 	}
 	for i := range threads.Threads {
 		open, err := c.openTurns(ctx, threads.Threads[i].ThreadID)
-		if err != nil && !errors.Is(err, selfapi.ErrTooLong) {
+		if err != nil && !errors.Is(err, adapter.ErrResponseTooLong) {
 			return nil, err
 		}
 		out.Questions = append(out.Questions, open...)

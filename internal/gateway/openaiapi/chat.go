@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // Bounds of a text that is kept until the turn ends, in bytes.

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/ask"
-	"github.com/meup-protocol/meup/internal/outcome"
-	"github.com/meup-protocol/meup/internal/proposal"
-	"github.com/meup-protocol/meup/internal/recent"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/recent"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/turns/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -139,7 +138,7 @@ func describe(e *ask.Event) string {
 		return fmt.Sprintf("proposes to call %s. It waits for a decision: a participant that may decide approves or rejects proposal %s in the page, in the terminal, or with \"meup proposals approve %s\". A message in this chat does not decide it.",
 			callText(e.Envelope, payload), e.Envelope.ID, e.Envelope.ID)
 	case ask.Returned:
-		return "returned: " + cmp.Or(outcome.Read(payload).String(), "done")
+		return "returned: " + cmp.Or(exchange.ReadResult(payload).String(), "done")
 	case ask.Settled:
 		return strings.TrimSuffix(fmt.Sprintf("decided on proposal %s: %s: %s", e.Ref, e.State, e.Text), ": ")
 	case ask.Closed:
@@ -154,7 +153,7 @@ func describe(e *ask.Event) string {
 
 // callText returns the tool of a call, its host, and its arguments.
 func callText(e *protocol.Envelope, payload protocol.Value) string {
-	text, params := proposal.Shown(payload)
+	text, params := exchange.ShownCall(payload)
 	host := protocol.ParticipantIn(payload, "participant_id")
 	if len(e.To) == 1 {
 		host = e.To[0]

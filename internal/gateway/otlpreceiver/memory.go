@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/kit/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
 

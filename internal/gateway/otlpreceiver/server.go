@@ -17,7 +17,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

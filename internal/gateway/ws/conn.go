@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/frame"
+	"github.com/meup-protocol/meup/internal/space/ring"
 )
 
 // conn is the network connection under a WebSocket. The library reads from it
@@ -191,7 +191,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if c.closeSent {
 		return len(p), nil
 	}
-	c.closeSent = frame.IsClose(p)
+	c.closeSent = ring.IsCloseFrame(p)
 	return c.Conn.Write(p)
 }
 
@@ -224,7 +224,7 @@ func (c *conn) writeClose(code int, reason string) {
 	defer c.mu.Unlock()
 	var err error
 	if !c.closeSent {
-		_, err = c.Conn.Write(frame.AppendClose(nil, code, reason))
+		_, err = c.Conn.Write(ring.AppendCloseFrame(nil, code, reason))
 		c.closeSent = true
 	}
 	timeout := closeTimeout

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -11,7 +11,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -111,7 +110,7 @@ func withSpace(r *http.Request) *http.Request {
 	if !found || q.Has("space") || !protocol.ValidSpaceName(name) {
 		return r
 	}
-	if _, _, err := auth.FromRequest(r); err != nil {
+	if _, _, err := access.TokenFromRequest(r); err != nil {
 		return r
 	}
 	q.Set("space", name)

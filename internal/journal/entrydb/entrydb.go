@@ -49,7 +49,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/pebbleopen"
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 )
 
 // Options configures a database. The zero value is a database in memory.
@@ -151,7 +151,7 @@ func (d *DB) Dir() string { return d.dir }
 // openStore opens Pebble on a failStopFS of its own.
 func (d *DB) openStore() (s *store, err error) {
 	g := newFailStopFS(d.fs, d.dir)
-	compactions := pebbleopen.NewScheduler(g.allowsCompaction)
+	compactions := derivedb.NewScheduler(g.allowsCompaction)
 	defer func() {
 		if err != nil {
 			compactions.Unregister()
@@ -188,7 +188,7 @@ var ErrNewer = errors.New("this folder was written by a newer meup")
 
 // describeFormat marks the error of a format of Pebble that this build does not know.
 func describeFormat(err error) error {
-	if pebbleopen.IsNewer(err) {
+	if derivedb.IsNewer(err) {
 		return fmt.Errorf("%w (%w, this build reads up to %d); nothing was changed. Start that version, or restore a backup of this one",
 			ErrNewer, err, pebble.FormatNewest)
 	}

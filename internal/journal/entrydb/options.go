@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 
-	"github.com/meup-protocol/meup/internal/pebbleopen"
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 )
 
 // Sizes for a gateway that shares its machine. Pebble counts memtables against
@@ -32,7 +32,7 @@ const (
 	maxOpenTables = 192
 )
 
-func pebbleOptions(g *failStopFS, s *pebbleopen.Scheduler, log *slog.Logger) *pebble.Options {
+func pebbleOptions(g *failStopFS, s *derivedb.Scheduler, log *slog.Logger) *pebble.Options {
 	o := &pebble.Options{
 		FS:                          g,
 		CacheSize:                   cacheBytes,

@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/publisher"
 )
 
 // ackWait is the time that NATS has to respond before the block is sent again,
@@ -64,7 +63,7 @@ func refuseFrom(results []journal.Result, i int, err error) {
 // need.
 const messageOverhead = 512
 
-// Limit implements [publisher.Stream]. An envelope of at most max_payload always
+// Limit implements [natsjournal.PublisherStream]. An envelope of at most max_payload always
 // fits into a block, since JSON text compresses by more than the bytes added to
 // it. Gateways should accept no larger messages.
 func (s *stream) Limit() int {
@@ -75,7 +74,7 @@ func (s *stream) Limit() int {
 	return max(int(limit)-messageOverhead, messageOverhead)
 }
 
-// Overdue implements [publisher.Stream].
+// Overdue implements [natsjournal.PublisherStream].
 func (s *stream) Overdue() error {
 	signal(s.checkRequests)
 	if !s.j.nc.IsConnected() {
@@ -84,7 +83,7 @@ func (s *stream) Overdue() error {
 	return errNoAnswer
 }
 
-// CanSend implements [publisher.Stream].
+// CanSend implements [natsjournal.PublisherStream].
 func (s *stream) CanSend() error {
 	if !s.j.nc.IsConnected() {
 		return errDisconnected
@@ -96,8 +95,8 @@ func (s *stream) CanSend() error {
 	return nil
 }
 
-// Send implements [publisher.Stream].
-func (s *stream) Send(ctx context.Context, m publisher.Message) (maybe bool, err error) {
+// Send implements [natsjournal.PublisherStream].
+func (s *stream) Send(ctx context.Context, m PendingMessage) (maybe bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
 	msg := &nats.Msg{Subject: s.j.names.Subject(m.Space, m.State), Data: m.Data}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 const (
@@ -45,9 +43,9 @@ type report struct {
 }
 
 type streamReport struct {
-	Index int            `json:"index"`
-	Log   string         `json:"log"`
-	Marks []replica.Mark `json:"marks"`
+	Index int    `json:"index"`
+	Log   string `json:"log"`
+	Marks []Mark `json:"marks"`
 }
 
 // auditor compares the copy of this gateway with the copies of the others. A
@@ -107,7 +105,7 @@ func (a *auditor) audit() {
 // receive handles one report. nats.go calls it; it does not block.
 func (a *auditor) receive(m *nats.Msg) {
 	var r report
-	if json.Unmarshal(m.Data, &r) != nil || r.Format != replica.Format || r.Gateway == a.j.gateway {
+	if json.Unmarshal(m.Data, &r) != nil || r.Format != ReplicaFormat || r.Gateway == a.j.gateway {
 		return
 	}
 	select {
@@ -118,7 +116,7 @@ func (a *auditor) receive(m *nats.Msg) {
 
 // send publishes the digests of all streams.
 func (a *auditor) send() {
-	r := report{Format: replica.Format, Gateway: a.j.gateway}
+	r := report{Format: ReplicaFormat, Gateway: a.j.gateway}
 	for i, s := range a.j.streams {
 		if log, list := s.local.Marks.Latest(); log != "" && s.use.Load() == unneeded {
 			r.Streams = append(r.Streams, streamReport{i, log, list})

@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,15 +22,15 @@ func audited(o *Options) { o.auditEvery = 20 * time.Millisecond }
 
 // sameDigest waits until all journals have the same digest of a space's stream
 // at the same position, and returns it.
-func sameDigest(t *testing.T, space string, journals ...*Journal) replica.Mark {
+func sameDigest(t *testing.T, space string, journals ...*Journal) Mark {
 	t.Helper()
-	head := func(j *Journal) (m replica.Mark) {
+	head := func(j *Journal) (m Mark) {
 		if log, list := j.streams[j.names.Bucket(space)].local.Marks.Latest(); log != "" {
 			m = list[len(list)-1]
 		}
 		return m
 	}
-	var want replica.Mark
+	var want Mark
 	testkit.Eventually(t, "the digests are the same", func() bool {
 		want = head(journals[0])
 		return want.Seq > 0 && !slices.ContainsFunc(journals, func(j *Journal) bool { return head(j) != want })
@@ -67,7 +65,7 @@ func TestAudit_CopiesAgree(t *testing.T) {
 		}
 		wg.Wait()
 		newest := boundsOf(t, a, "lab").newest
-		if err := a.publishControl(t.Context(), "trim", "lab", newest, block.EncodeTrim(newest)); err != nil {
+		if err := a.publishControl(t.Context(), "trim", "lab", newest, EncodeTrim(newest)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +86,7 @@ func TestAudit_CopiesAgree(t *testing.T) {
 
 // applyInstead applies a message to a closed replica in place of the last
 // message of a space's stream.
-func applyInstead(t *testing.T, tool *Journal, dir, space string, m replica.Message) {
+func applyInstead(t *testing.T, tool *Journal, dir, space string, m AppliedMessage) {
 	t.Helper()
 	s := tool.streams[tool.names.Bucket(space)]
 	handle, err := s.open(t.Context())
@@ -99,7 +97,7 @@ func applyInstead(t *testing.T, tool *Journal, dir, space string, m replica.Mess
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := replica.Open(dir, testLog(t))
+	r, err := OpenReplica(dir, testLog(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,27 +106,27 @@ func applyInstead(t *testing.T, tool *Journal, dir, space string, m replica.Mess
 		t.Fatalf("position %+v before %d, %v", local.Pos, last.Sequence, err)
 	}
 	m.Seq, m.Time = last.Sequence, last.Time.UnixNano()
-	if err := errors.Join(local.Apply([]replica.Message{m}), r.Close()); err != nil {
+	if err := errors.Join(local.Apply([]AppliedMessage{m}), r.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
 
 type noSink struct{}
 
-func (noSink) Applied(uint64, []replica.Applied, bool) {}
-func (noSink) Trimmed(string, uint64)                  {}
+func (noSink) Applied(uint64, []Applied, bool) {}
+func (noSink) Trimmed(string, uint64)          {}
 
 // skipped is a message that is not applied.
-var skipped = replica.Message{Err: block.ErrInvalid}
+var skipped = AppliedMessage{Err: ErrInvalidBlock}
 
 // A copy that lacks a message, or has an entry that no message has, is detected
 // and replaced; the other gateway keeps its own.
 func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 	t.Parallel()
 	other := chat("b", "mallory")
-	for name, instead := range map[string]replica.Message{
+	for name, instead := range map[string]AppliedMessage{
 		"skipped message": skipped,
-		"other entry":     {Space: "lab", Block: block.Block{Calls: [][]*journal.Draft{{&other}}}},
+		"other entry":     {Space: "lab", Block: Block{Calls: [][]*journal.Draft{{&other}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

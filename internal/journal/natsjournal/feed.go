@@ -10,9 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 const (
@@ -46,9 +43,9 @@ type feed struct {
 	s     *stream
 	sub   *nats.Subscription
 	name  string
-	after replica.Position // the last message that was read
+	after Position // the last message that was read
 
-	items        chan replica.Message
+	items        chan AppliedMessage
 	broken       chan error // at most one
 	done         chan struct{}
 	lastReceived atomic.Int64 // when JetStream last sent anything, since processStart
@@ -69,7 +66,7 @@ const msgFollowed = "stream is followed"
 // compared may have been replaced by an older one before the consumer was created.
 func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	f := &feed{
-		s: s, after: s.local.Pos, items: make(chan replica.Message, feedItems),
+		s: s, after: s.local.Pos, items: make(chan AppliedMessage, feedItems),
 		broken: make(chan error, 1), done: make(chan struct{}),
 	}
 	f.lastReceived.Store(int64(time.Since(processStart)))
@@ -167,20 +164,20 @@ func (f *feed) receive(m *nats.Msg) {
 
 // decode decodes a message of a stream. An epoch and a hold belong to the stream,
 // everything else to a space.
-func decode(n block.Names, index int, m *nats.Msg) replica.Message {
-	it := replica.Message{ID: m.Header.Get(jetstream.MsgIDHeader)}
-	it.Block, it.Err = block.Decode(m.Data)
+func decode(n StreamNames, index int, m *nats.Msg) AppliedMessage {
+	it := AppliedMessage{ID: m.Header.Get(jetstream.MsgIDHeader)}
+	it.Block, it.Err = DecodeBlock(m.Data)
 	if m.Subject == n.Epoch(index) {
 		if it.Err == nil && it.Block.Epoch == "" && it.Block.Hold.Seq == 0 {
-			it.Err = fmt.Errorf("%w: no epoch", block.ErrInvalid)
+			it.Err = fmt.Errorf("%w: no epoch", ErrInvalidBlock)
 		}
 		return it
 	}
 	var ok bool
 	if it.Space, ok = n.Space(index, m.Subject); !ok {
-		it.Err = fmt.Errorf("%w: subject of no space", block.ErrInvalid)
+		it.Err = fmt.Errorf("%w: subject of no space", ErrInvalidBlock)
 	} else if it.Block.Epoch != "" || it.Block.Hold.Seq > 0 {
-		it.Err = fmt.Errorf("%w: epoch of a space", block.ErrInvalid)
+		it.Err = fmt.Errorf("%w: epoch of a space", ErrInvalidBlock)
 	}
 	return it
 }

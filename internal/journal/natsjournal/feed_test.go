@@ -11,9 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // delivered returns a message as a consumer delivers it.
@@ -33,7 +31,7 @@ func status(code string, header ...string) *nats.Msg {
 }
 
 func TestFeed_MissingMessages(t *testing.T) {
-	trim := block.EncodeTrim(1)
+	trim := EncodeTrim(1)
 	for name, test := range map[string]struct {
 		messages []*nats.Msg
 		items    int // passed on before the failure
@@ -51,8 +49,8 @@ func TestFeed_MissingMessages(t *testing.T) {
 		"more after a fault":     {[]*nats.Msg{status("409"), delivered(10, 1, trim), status("409")}, 0, errSilence},
 	} {
 		f := &feed{
-			s:     &stream{j: &Journal{names: block.NewNames("meup", 1)}},
-			items: make(chan replica.Message, feedItems), broken: make(chan error, 1), done: make(chan struct{}),
+			s:     &stream{j: &Journal{names: NewStreamNames("meup", 1)}},
+			items: make(chan AppliedMessage, feedItems), broken: make(chan error, 1), done: make(chan struct{}),
 		}
 		for _, m := range test.messages {
 			f.receive(m)
@@ -101,11 +99,11 @@ func TestFeed_LateConsumer(t *testing.T) {
 
 // The position never decreases, whichever sequences the consumer delivers.
 func TestStream_PositionNeverDecreases(t *testing.T) {
-	s := &stream{local: &replica.Stream{Pos: replica.Position{Seq: 10}}, first: 100}
+	s := &stream{local: &ReplicaStream{Pos: Position{Seq: 10}}, first: 100}
 	for _, seqs := range [][]uint64{{10}, {9}, {11, 11}, {12, 11}} {
-		var items []replica.Message
+		var items []AppliedMessage
 		for _, seq := range seqs {
-			items = append(items, replica.Message{Seq: seq})
+			items = append(items, AppliedMessage{Seq: seq})
 		}
 		if err := s.applyContiguous(t.Context(), items); !errors.Is(err, errGap) {
 			t.Errorf("messages %v after 10: %v", seqs, err)
@@ -119,7 +117,7 @@ func TestFeed_SilenceIsBoundedByHeartbeats(t *testing.T) {
 	if silence+silenceCheckEvery > 4*heartbeat || heartbeat > 500*time.Millisecond {
 		t.Errorf("silence is noticed after %v, with a heartbeat every %v", silence+silenceCheckEvery, heartbeat)
 	}
-	f := &feed{items: make(chan replica.Message, 1), failed: true}
+	f := &feed{items: make(chan AppliedMessage, 1), failed: true}
 	f.receive(&nats.Msg{})
 	received := time.Duration(f.lastReceived.Load())
 	if received <= 0 || received > time.Since(processStart) {
@@ -129,7 +127,7 @@ func TestFeed_SilenceIsBoundedByHeartbeats(t *testing.T) {
 	if f.isSilent(last.Add(silence)) || !f.isSilent(last.Add(silence+1)) {
 		t.Error("silence does not begin with the third heartbeat that is missed")
 	}
-	f.items <- replica.Message{}
+	f.items <- AppliedMessage{}
 	if f.isSilent(last.Add(time.Hour)) {
 		t.Error("a feed that waits for this gateway counts as silent")
 	}

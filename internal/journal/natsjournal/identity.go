@@ -11,7 +11,6 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 // ErrForeignReplica means that the folder has a copy of another log.
@@ -279,7 +278,7 @@ func (j *Journal) LogID(_ context.Context, space string) (string, error) {
 	}
 	id := j.streamOf(space).local.LogID()
 	if id == nil {
-		return "", journal.Unavailable(replica.ErrIncomplete)
+		return "", journal.Unavailable(ErrIncomplete)
 	}
 	return *id, nil
 }

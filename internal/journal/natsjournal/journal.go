@@ -15,8 +15,6 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 // catchUpStreams is the maximum number of streams that catch up concurrently.
@@ -33,13 +31,13 @@ type Journal struct {
 
 	opts    Options
 	log     *slog.Logger
-	names   block.Names
+	names   StreamNames
 	gateway string // random, one per process
 
 	nc *nats.Conn
 	js jetstream.JetStream
 
-	replica    *replica.Replica
+	replica    *Replica
 	streams    []*stream
 	replicas   replicas
 	sink       atomic.Pointer[journal.Sink]
@@ -100,7 +98,7 @@ func open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		opts: o, log: o.Logger, nc: o.Conn,
-		names:      block.NewNames(o.Prefix, o.streams),
+		names:      NewStreamNames(o.Prefix, o.streams),
 		gateway:    nuid.Next(),
 		deliveries: make(chan delivery, deliveryQueue),
 		catchUp:    make(chan struct{}, catchUpStreams),
@@ -116,7 +114,7 @@ func open(o Options) (*Journal, error) {
 	if j.js, err = jetstream.New(j.nc); err != nil {
 		return nil, err
 	}
-	if j.replica, err = replica.Open(o.ReplicaDir, o.Logger); err != nil {
+	if j.replica, err = OpenReplica(o.ReplicaDir, o.Logger); err != nil {
 		return nil, err
 	}
 	j.Reader, j.Derived = j.replica, j.replica
@@ -203,7 +201,7 @@ func (j *Journal) notReady() error {
 		catchingUp = cmp.Or(catchingUp, err)
 	}
 	if behind > 0 {
-		return fmt.Errorf("%w: %d of %d streams to go", replica.ErrIncomplete, behind, len(j.streams))
+		return fmt.Errorf("%w: %d of %d streams to go", ErrIncomplete, behind, len(j.streams))
 	}
 	return catchingUp
 }

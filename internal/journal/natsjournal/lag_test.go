@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // lines holds the proxies between the last server of a cluster and each of the

@@ -14,8 +14,6 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/publisher"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -77,7 +75,7 @@ func (s *stream) findLoss(ctx context.Context, info *jetstream.StreamInfo) (loss
 		if err != nil {
 			return l, err
 		}
-		if e == nil || block.Message(e.Envelope.Seq) >= end {
+		if e == nil || BlockMessage(e.Envelope.Seq) >= end {
 			end = middle
 			continue
 		}
@@ -86,7 +84,7 @@ func (s *stream) findLoss(ctx context.Context, info *jetstream.StreamInfo) (loss
 			return l, err
 		}
 		if same {
-			l.common = block.Message(e.Envelope.Seq)
+			l.common = BlockMessage(e.Envelope.Seq)
 		} else {
 			end = middle
 		}
@@ -126,7 +124,7 @@ func (s *stream) firstEntry(ctx context.Context, spaces []string, from uint64) (
 
 // hasEntry reports whether the stream has an entry of the local copy in the same place.
 func (s *stream) hasEntry(ctx context.Context, space string, e *journal.Entry) (bool, error) {
-	seq := block.Message(e.Envelope.Seq)
+	seq := BlockMessage(e.Envelope.Seq)
 	m, err := s.getMsg(ctx, seq)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, nil
@@ -135,14 +133,14 @@ func (s *stream) hasEntry(ctx context.Context, space string, e *journal.Entry) (
 		return false, fmt.Errorf("look at message %d: %w", seq, err)
 	}
 	there, ok := s.j.names.Space(s.index, m.Subject)
-	b, err := block.Decode(m.Data)
-	if errors.Is(err, block.ErrNewer) {
+	b, err := DecodeBlock(m.Data)
+	if errors.Is(err, ErrNewerBlock) {
 		return false, fmt.Errorf("message %d: %w", seq, err)
 	}
 	if !ok || there != space || err != nil {
 		return false, nil //nolint:nilerr // a message that is no block has no entry
 	}
-	at := int(e.Envelope.Seq - block.Seq(seq, 0))
+	at := int(e.Envelope.Seq - BlockSeq(seq, 0))
 	for _, call := range b.Calls {
 		if at < len(call) {
 			return call[at].Envelope.ID == e.Envelope.ID && call[at].Envelope.From == e.Envelope.From, nil
@@ -167,7 +165,7 @@ func (s *stream) hasState(ctx context.Context) (has, purged bool, err error) {
 	if has, err = s.hasEntry(ctx, space, e); has || err != nil {
 		return has, false, err
 	}
-	_, err = s.getMsg(ctx, block.Message(e.Envelope.Seq))
+	_, err = s.getMsg(ctx, BlockMessage(e.Envelope.Seq))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, true, nil
 	}
@@ -199,15 +197,15 @@ func (s *stream) restoreSpace(ctx context.Context, space string, from uint64) er
 	if err != nil {
 		return err
 	}
-	before := min(floor, block.Seq(from, 0)) // the entries that follow get Seqs from there on
+	before := min(floor, BlockSeq(from, 0)) // the entries that follow get Seqs from there on
 	if base.Before > 0 && before > 0 {
 		base.Before = min(base.Before, before)
-		if err := s.sendAgain(ctx, publisher.Message{Space: space, Data: block.EncodeBase(base)}); err != nil {
+		if err := s.sendAgain(ctx, PendingMessage{Space: space, Data: EncodeBase(base)}); err != nil {
 			return err
 		}
 	}
 	if before > 0 {
-		if err := s.sendAgain(ctx, publisher.Message{Space: space, Data: block.EncodeTrim(before)}); err != nil {
+		if err := s.sendAgain(ctx, PendingMessage{Space: space, Data: EncodeTrim(before)}); err != nil {
 			return err
 		}
 	}
@@ -216,7 +214,7 @@ func (s *stream) restoreSpace(ctx context.Context, space string, from uint64) er
 		if err != nil {
 			return err
 		}
-		if len(together) > 0 && block.Message(together[0].Envelope.Seq) != block.Message(e.Envelope.Seq) {
+		if len(together) > 0 && BlockMessage(together[0].Envelope.Seq) != BlockMessage(e.Envelope.Seq) {
 			if err := s.sendEntries(ctx, space, together); err != nil {
 				return err
 			}
@@ -235,15 +233,15 @@ func (s *stream) sendEntries(ctx context.Context, space string, entries []*journ
 	for _, e := range entries {
 		d := *e
 		d.CheckedAtStateSeq = protocol.Seq(math.MaxInt64) // it was admitted: no state entry makes it stale
-		body, scratch = block.AppendDraft(body, scratch, &d)
+		body, scratch = AppendDraft(body, scratch, &d)
 	}
-	data := block.EncodeDrafts([][]byte{block.Section(len(entries), body)}, s.Limit())
-	return s.sendAgain(ctx, publisher.Message{Space: space, State: entries[0].State, Data: data})
+	data := EncodeDrafts([][]byte{EncodeSection(len(entries), body)}, s.Limit())
+	return s.sendAgain(ctx, PendingMessage{Space: space, State: entries[0].State, Data: data})
 }
 
 // sendAgain sends a block, again until NATS has acknowledged it: the order in the stream
 // is the order of the copy.
-func (s *stream) sendAgain(ctx context.Context, m publisher.Message) error {
+func (s *stream) sendAgain(ctx context.Context, m PendingMessage) error {
 	s.putBack++
 	m.ID = s.j.gateway + ".restore." + s.name + "." + strconv.Itoa(s.putBack)
 	for {
@@ -261,7 +259,7 @@ func (s *stream) sendAgain(ctx context.Context, m publisher.Message) error {
 
 // lastDecision returns the last message that holds a stream back or begins an epoch, and
 // its sequence; 0: there is none.
-func (s *stream) lastDecision(ctx context.Context) (b block.Block, seq uint64, err error) {
+func (s *stream) lastDecision(ctx context.Context) (b Block, seq uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*apiWait)
 	defer cancel()
 	last, err := s.handle.GetLastMsgForSubject(ctx, s.j.names.Epoch(s.index))
@@ -271,8 +269,8 @@ func (s *stream) lastDecision(ctx context.Context) (b block.Block, seq uint64, e
 	if err != nil {
 		return b, 0, fmt.Errorf("look for the epoch: %w", noAnswer(err))
 	}
-	b, err = block.Decode(last.Data)
-	if errors.Is(err, block.ErrInvalid) {
+	b, err = DecodeBlock(last.Data)
+	if errors.Is(err, ErrInvalidBlock) {
 		err = nil // all gateways skip it
 	}
 	return b, last.Sequence, err
@@ -289,8 +287,8 @@ func (s *stream) holdBack(ctx context.Context, info *jetstream.StreamInfo, after
 		// has lost its cluster shows an older one.
 		expect = jetstream.WithExpectLastSequence(info.State.LastSeq)
 	}
-	hold := block.Hold{Seq: s.local.Pos.Seq, By: host + ":" + s.j.replica.Dir()}
-	if err := s.publishDecision(ctx, block.EncodeHold(hold), expect); err != nil {
+	hold := Hold{Seq: s.local.Pos.Seq, By: host + ":" + s.j.replica.Dir()}
+	if err := s.publishDecision(ctx, EncodeHold(hold), expect); err != nil {
 		return fmt.Errorf("hold the stream back: %w", err)
 	}
 	return nil
@@ -306,7 +304,7 @@ func (s *stream) decide(ctx context.Context, reset bool) error {
 	if decided, err := s.isDecision(last); decided || err != nil {
 		return err
 	}
-	err = s.publishDecision(ctx, block.EncodeEpoch(nuid.Next(), reset), jetstream.WithExpectLastSequencePerSubject(after))
+	err = s.publishDecision(ctx, EncodeEpoch(nuid.Next(), reset), jetstream.WithExpectLastSequencePerSubject(after))
 	if err != nil {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}
@@ -316,7 +314,7 @@ func (s *stream) decide(ctx context.Context, reset bool) error {
 // isDecision reports whether a message begins an epoch that the local copy never had: an
 // operator has decided on a loss since. An epoch that it had shows only that the stream
 // went back.
-func (s *stream) isDecision(b block.Block) (bool, error) {
+func (s *stream) isDecision(b Block) (bool, error) {
 	if b.Epoch == "" {
 		return false, nil
 	}

@@ -11,12 +11,11 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
-	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/kit/natsconn"
 )
 
 // ErrReplicaInUse means that another process uses the folder of the replica.
-var ErrReplicaInUse = replica.ErrInUse
+var ErrReplicaInUse = ErrInUse
 
 // Defaults of [Options].
 const (

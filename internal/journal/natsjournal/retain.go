@@ -10,8 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
-	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/kit/natsconn"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -82,13 +81,13 @@ func (j *Journal) propose(ctx context.Context, limits journal.Retention, now tim
 			break
 		}
 		base, err := j.replica.NextBase(ctx, space, before, j.opts.Fold)
-		if size := int64(len(base.Data)); size+block.ControlOverhead > j.nc.MaxPayload() {
+		if size := int64(len(base.Data)); size+ControlOverhead > j.nc.MaxPayload() {
 			j.log.Warn("the base of a space is larger than a message of NATS; a new gateway will count its turns anew", "space", space, "bytes", size)
 		} else if err == nil && base.Before > 0 {
-			err = j.publishControl(ctx, "base", space, before, block.EncodeBase(base))
+			err = j.publishControl(ctx, "base", space, before, EncodeBase(base))
 		}
 		if err == nil {
-			err = j.publishControl(ctx, "trim", space, before, block.EncodeTrim(before))
+			err = j.publishControl(ctx, "trim", space, before, EncodeTrim(before))
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("trim %s: %w", space, err))

@@ -9,8 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,7 +36,7 @@ func TestSettled_EarlierVersion(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
 	a := openTest(t, n.url(), later)
-	first := block.Message(mustAppend(t, a, "lab", chat("first", "alice"))[0])
+	first := BlockMessage(mustAppend(t, a, "lab", chat("first", "alice"))[0])
 	publishRaw(t, a, "lab", proposing("fulfilled"), proposing("rejected"), proposing("withdrawn"), proposing("pending"), proposing("other"))
 	publishRaw(t, a, "lab", proposing("together"), deciding("d-0", "alice", protocol.KindMCPReject, "", "together"))
 	publishRaw(t, a, "lab",
@@ -72,8 +71,8 @@ func TestSettled_EarlierVersion(t *testing.T) {
 	check(a)
 
 	// The proposals are trimmed, and the message with the decisions stays.
-	below := seqs[0] - block.MaxDrafts // of the decisions
-	if err := a.publishControl(t.Context(), "trim", "lab", below, block.EncodeTrim(below)); err != nil {
+	below := seqs[0] - MaxDrafts // of the decisions
+	if err := a.publishControl(t.Context(), "trim", "lab", below, EncodeTrim(below)); err != nil {
 		t.Fatal(err)
 	}
 	want := waitForAgreement(t, "lab", 9, []*Journal{a})

@@ -9,11 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/position"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/publisher"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 const (
@@ -46,15 +41,15 @@ type stream struct {
 	name  string
 	log   *slog.Logger
 
-	publisher *publisher.Publisher
+	publisher *Publisher
 
 	health atomic.Pointer[error] // why the stream is unhealthy, or nil
 	// following is set while a feed delivers and no messages are known to be
 	// missing.
 	following atomic.Bool
 	use       atomic.Int32 // of the local copy: needed, restored, unneeded or wrong
-	progress  position.Progress
-	ends      position.SharedCall
+	progress  Progress
+	ends      SharedCall
 	replicas  atomic.Int32 // that it had when it was last opened; 0: it was not
 
 	resync        chan struct{} // opens a new feed
@@ -63,7 +58,7 @@ type stream struct {
 	retries chan struct{}
 
 	// Owned by run.
-	local *replica.Stream // its Marks and LogID have no owner
+	local *ReplicaStream // its Marks and LogID have no owner
 	// announce is set from the moment when the local copy turns out to be of
 	// another log until the new one is complete. Meanwhile the sink receives
 	// nothing.
@@ -94,7 +89,7 @@ func newStream(j *Journal, index int) *stream {
 		checkRequests: make(chan struct{}, 1),
 		retries:       make(chan struct{}, 1),
 	}
-	s.publisher = publisher.New(j.life, publisher.Options{
+	s.publisher = NewPublisher(j.life, PublisherOptions{
 		Stream: s, Prefix: j.gateway + ".", Timeout: j.opts.AppendTimeout, OnCommit: j.opts.OnCommit,
 	})
 	s.local = j.replica.NewStream(name, s.log, s)
@@ -148,7 +143,7 @@ func (s *stream) run(ctx context.Context) {
 		if errors.Is(err, errUnsuitable) {
 			s.j.failOpen(fmt.Errorf("stream %s: %w", s.name, err))
 		}
-		if errors.Is(err, block.ErrNewer) {
+		if errors.Is(err, ErrNewerBlock) {
 			s.j.failOpen(fmt.Errorf("stream %s was written by a newer meup (%w); its entries were not changed. Start that version", s.name, err))
 		}
 		s.log.Debug("stream is followed anew", "reason", err)
@@ -287,8 +282,8 @@ func (s *stream) read(ctx context.Context, f *feed, live bool, done func() bool)
 
 // gather returns first and the items that are already queued, to apply them
 // together.
-func gather(first replica.Message, more <-chan replica.Message) []replica.Message {
-	items := []replica.Message{first}
+func gather(first AppliedMessage, more <-chan AppliedMessage) []AppliedMessage {
+	items := []AppliedMessage{first}
 	for len(items) < passItems {
 		select {
 		case it := <-more:
@@ -302,7 +297,7 @@ func gather(first replica.Message, more <-chan replica.Message) []replica.Messag
 
 // applyContiguous applies messages that follow the position. A message may be
 // missing only where the stream proves that it was removed.
-func (s *stream) applyContiguous(ctx context.Context, items []replica.Message) error {
+func (s *stream) applyContiguous(ctx context.Context, items []AppliedMessage) error {
 	last := s.local.Pos.Seq
 	for _, it := range items {
 		if it.Seq <= last {
@@ -319,9 +314,9 @@ func (s *stream) applyContiguous(ctx context.Context, items []replica.Message) e
 	}
 	err := s.local.Apply(items)
 	switch {
-	case err == nil, errors.Is(err, block.ErrNewer):
+	case err == nil, errors.Is(err, ErrNewerBlock):
 		return err
-	case errors.Is(err, replica.ErrReset):
+	case errors.Is(err, ErrReset):
 		return s.startOver("the loss of the stream's messages was accepted at another gateway")
 	}
 	// After the repair every stream restarts.

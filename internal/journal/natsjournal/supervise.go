@@ -12,8 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
-	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/kit/natsconn"
 )
 
 const (
@@ -40,7 +39,7 @@ type repair struct {
 
 	// positions has the positions of a second copy that replaces the replica; nil:
 	// there is none. These streams differed.
-	positions []replica.Position
+	positions []Position
 	differs   map[int]bool
 	done      chan struct{} // closed when the second copy is no longer in use; may be nil
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // Every entry that was acknowledged before a checkpoint is in it, and of the later ones

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
-	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -93,10 +93,10 @@ func (j *Journal) settleAll(b *entrydb.Batch, space string, read func(protocol.S
 		}
 		env := &e.Envelope
 		read(env.Seq)
-		if e.Settles != "" || !proposal.Decides(env.Kind) {
+		if e.Settles != "" || !exchange.IsDecision(env.Kind) {
 			continue
 		}
-		of, err := proposal.Among(env.Correlation.IDs, func(id protocol.ID) (*protocol.Envelope, error) {
+		of, err := exchange.ProposalAmong(env.Correlation.IDs, func(id protocol.ID) (*protocol.Envelope, error) {
 			p, err := j.db.Lookup(space, id)
 			if errors.Is(err, journal.ErrNotFound) || err == nil && p.Envelope.Seq > env.Seq {
 				return nil, nil
@@ -109,7 +109,7 @@ func (j *Journal) settleAll(b *entrydb.Batch, space string, read func(protocol.S
 		if err != nil {
 			return n, err
 		}
-		if of == nil || proposal.Settles(of, env) == proposal.Pending {
+		if of == nil || exchange.Settles(of, env) == exchange.Pending {
 			continue
 		}
 		by, err := b.Settled(space, of.ID)

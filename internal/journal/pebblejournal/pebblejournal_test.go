@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/journaltest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/journaltest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
-	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // hasToken reports whether a token is one of the service's.
@@ -31,11 +31,11 @@ func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 	if len(h.tokens) > 0 {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		if !strings.EqualFold(scheme, "Bearer") || !h.hasToken(strings.TrimSpace(token)) {
-			return &api.Fault{Status: http.StatusUnauthorized, Code: api.CodeUnauthorized, Message: "The request has no valid token: send one as Authorization: Bearer TOKEN."}
+			return &reasoner.Fault{Status: http.StatusUnauthorized, Code: reasoner.CodeUnauthorized, Message: "The request has no valid token: send one as Authorization: Bearer TOKEN."}
 		}
 	}
 	if v := r.Header.Get("Accept-Version"); v != "" && !names(v, wire.Version) && !names(v, "*") {
-		return &api.Fault{Status: http.StatusNotAcceptable, Code: api.CodeVersion, Message: "The service supports only " + wire.Version + ": send Accept-Version: " + wire.Version + ", or no such header."}
+		return &reasoner.Fault{Status: http.StatusNotAcceptable, Code: reasoner.CodeVersion, Message: "The service supports only " + wire.Version + ": send Accept-Version: " + wire.Version + ", or no such header."}
 	}
 	w.Header().Set("Content-Version", wire.Version)
 	return nil
@@ -46,7 +46,7 @@ func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 // keeps pages of other sites out.
 func checkJSON(r *http.Request) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &api.Fault{Status: http.StatusUnsupportedMediaType, Code: api.CodeMediaType, Message: "The body must be JSON: send Content-Type: application/json."}
+		return &reasoner.Fault{Status: http.StatusUnsupportedMediaType, Code: reasoner.CodeMediaType, Message: "The body must be JSON: send Content-Type: application/json."}
 	}
 	return nil
 }
@@ -64,15 +64,15 @@ func names(list, entry string) bool {
 // their browsers.
 func checkLocal(r *http.Request) error {
 	if !loopbackHost(r.Host) {
-		return &api.Fault{
-			Status: http.StatusForbidden, Code: api.CodeForbidden,
+		return &reasoner.Fault{
+			Status: http.StatusForbidden, Code: reasoner.CodeForbidden,
 			Message: "Without tokens this service accepts only requests to localhost: use http://127.0.0.1, or set tokens (REASONING_API_TOKEN).",
 		}
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
-			return &api.Fault{
-				Status: http.StatusForbidden, Code: api.CodeForbidden,
+			return &reasoner.Fault{
+				Status: http.StatusForbidden, Code: reasoner.CodeForbidden,
 				Message: "Without tokens this service accepts no requests from pages of other sites: set tokens (REASONING_API_TOKEN).",
 			}
 		}
@@ -95,7 +95,7 @@ func loopbackHost(host string) bool {
 func Local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := checkLocal(r); err != nil {
-			f := api.FaultOf(err)
+			f := reasoner.FaultOf(err)
 			write(w, f.Status, errorResponse(r, f, err))
 			return
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/reasoner"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // discardWriter discards log output. Unlike slog.DiscardHandler, it does not
@@ -67,7 +66,7 @@ func BenchmarkDecide(b *testing.B) {
 	s := reasoner.New(reasoner.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := api.DecodeAgentIntent([]byte(example))
+		r, err := reasoner.DecodeAgentIntent([]byte(example))
 		if err != nil {
 			b.Fatal(err)
 		}

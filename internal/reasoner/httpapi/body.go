@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // BodyTimeout bounds reading a body. A server of New should use it as
@@ -29,12 +29,12 @@ const (
 	unreadBodyTimeout = time.Second
 )
 
-// acquire acquires a slot within slotTimeout. The error is an *api.Fault.
+// acquire acquires a slot within slotTimeout. The error is an *reasoner.Fault.
 func acquire(ctx context.Context, slots *semaphore.Weighted) error {
 	ctx, cancel := context.WithTimeout(ctx, slotTimeout)
 	defer cancel()
 	if slots.Acquire(ctx, 1) != nil {
-		return api.Overloaded("There are too many requests at the same time: try again in a moment.")
+		return reasoner.Overloaded("There are too many requests at the same time: try again in a moment.")
 	}
 	return nil
 }
@@ -70,18 +70,18 @@ func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	h.bytes.Release(metered.reserved)
 	var large *http.MaxBytesError
-	var fault *api.Fault
+	var fault *reasoner.Fault
 	switch {
 	case errors.As(err, &fault):
 		return nil, fault
 	case errors.As(err, &large):
 		return nil, tooLarge()
 	}
-	return nil, api.Invalid("", "The body could not be read to its end: send all of it.")
+	return nil, reasoner.Invalid("", "The body could not be read to its end: send all of it.")
 }
 
 func tooLarge() error {
-	return &api.Fault{Status: http.StatusRequestEntityTooLarge, Code: api.CodeTooLarge, Message: "The body is too long: send a shorter history or shorter results."}
+	return &reasoner.Fault{Status: http.StatusRequestEntityTooLarge, Code: reasoner.CodeTooLarge, Message: "The body is too long: send a shorter history or shorter results."}
 }
 
 // countingReader reserves bytes as they are read, so that a sender that sends
@@ -92,11 +92,11 @@ type countingReader struct {
 	reserved int64
 }
 
-// Read implements io.Reader. The error is an *api.Fault if the budget is exhausted.
+// Read implements io.Reader. The error is an *reasoner.Fault if the budget is exhausted.
 func (m *countingReader) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	if !m.budget.TryAcquire(int64(n)) {
-		return 0, api.Overloaded("There are too many large requests at the same time: try again in a moment.")
+		return 0, reasoner.Overloaded("There are too many large requests at the same time: try again in a moment.")
 	}
 	m.reserved += int64(n)
 	return n, err

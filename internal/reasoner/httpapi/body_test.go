@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // dial opens a connection and sends the headers of a POST, without the body.

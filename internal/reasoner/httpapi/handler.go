@@ -18,8 +18,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // Defaults of Options.
@@ -31,7 +30,7 @@ const (
 // Jobs makes asynchronous decisions.
 type Jobs interface {
 	// Submit accepts a request, whose result is posted to its callback URL, and
-	// returns the job's id. The error is an *api.Fault with status 503 when
+	// returns the job's id. The error is an *reasoner.Fault with status 503 when
 	// there are too many jobs.
 	Submit(ctx context.Context, r *wire.AgentIntentRequest) (jobID string, err error)
 	// Cancel cancels the jobs of a correlation id that are queued, being
@@ -53,7 +52,7 @@ type Options struct {
 	// Jobs makes asynchronous decisions; nil: such requests are rejected.
 	Jobs Jobs
 	// CheckCallback validates a callback URL when a request is accepted; see
-	// callback.Guard. Required with Jobs.
+	// httpapi.Guard. Required with Jobs.
 	CheckCallback func(ctx context.Context, address string) error
 	// Tokens are the bearer tokens that the service accepts. Without tokens,
 	// the service accepts only requests to a loopback host and rejects requests
@@ -70,7 +69,7 @@ type Options struct {
 	Metrics       http.Handler // for /metrics; nil: no such endpoint
 	// Logs is for /reasoning_logs and /reasoning_diagnostics; nil: no such
 	// endpoints.
-	Logs        *decisionlog.Store
+	Logs        *reasoner.DecisionLog
 	Diagnostics Diagnostics
 	// Observe is called for every response with its endpoint, or "other", and
 	// its status. It may be nil.
@@ -190,11 +189,11 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (int, any, error
 func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route, error) {
 	route, ok := h.routes[r.URL.Path]
 	if !ok {
-		return nil, route, &api.Fault{Status: http.StatusNotFound, Code: api.CodeNotFound, Message: "There is no such path: the API is at /agent_intent, /agent_intent_async, /agent_intent_cancel and /workflow_intent."}
+		return nil, route, &reasoner.Fault{Status: http.StatusNotFound, Code: reasoner.CodeNotFound, Message: "There is no such path: the API is at /agent_intent, /agent_intent_async, /agent_intent_cancel and /workflow_intent."}
 	}
 	if r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet) {
 		w.Header().Set("Allow", route.method)
-		return nil, route, &api.Fault{Status: http.StatusMethodNotAllowed, Code: api.CodeMethod, Message: "This path accepts only " + route.method + "."}
+		return nil, route, &reasoner.Fault{Status: http.StatusMethodNotAllowed, Code: reasoner.CodeMethod, Message: "This path accepts only " + route.method + "."}
 	}
 	if len(h.tokens) == 0 && !route.health {
 		if err := checkLocal(r); err != nil {
@@ -215,7 +214,7 @@ func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route,
 }
 
 func (h *handler) agentIntent(r *http.Request, raw []byte) (int, any, error) {
-	req, err := api.DecodeAgentIntent(raw)
+	req, err := reasoner.DecodeAgentIntent(raw)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -226,19 +225,19 @@ func (h *handler) agentIntent(r *http.Request, raw []byte) (int, any, error) {
 // agentIntentAsync accepts with 202. Published clients of the API accept any
 // 2xx.
 func (h *handler) agentIntentAsync(r *http.Request, raw []byte) (int, any, error) {
-	req, err := api.DecodeAgentIntent(raw)
+	req, err := reasoner.DecodeAgentIntent(raw)
 	if err != nil {
 		return 0, nil, err
 	}
 	if h.o.Jobs == nil || h.o.CheckCallback == nil {
-		return 0, nil, &api.Fault{Status: http.StatusBadRequest, Code: api.CodeCallback, Message: "This service posts no results: use /agent_intent."}
+		return 0, nil, &reasoner.Fault{Status: http.StatusBadRequest, Code: reasoner.CodeCallback, Message: "This service posts no results: use /agent_intent."}
 	}
 	const path = "/callback_url"
 	if req.CallbackURL == "" {
-		return 0, nil, api.Invalid(path, "An asynchronous request needs a callback_url: add the http or https address to post its result to.")
+		return 0, nil, reasoner.Invalid(path, "An asynchronous request needs a callback_url: add the http or https address to post its result to.")
 	}
 	if err := h.o.CheckCallback(r.Context(), req.CallbackURL); err != nil {
-		return 0, nil, &api.Fault{Status: http.StatusBadRequest, Code: api.CodeCallback, Path: path, Message: "The callback_url is refused: " + err.Error() + "."}
+		return 0, nil, &reasoner.Fault{Status: http.StatusBadRequest, Code: reasoner.CodeCallback, Path: path, Message: "The callback_url is refused: " + err.Error() + "."}
 	}
 	if err := h.o.Service.Check(req); err != nil { // reject an invalid request now instead of in its callback
 		return 0, nil, err
@@ -248,7 +247,7 @@ func (h *handler) agentIntentAsync(r *http.Request, raw []byte) (int, any, error
 }
 
 func (h *handler) agentIntentCancel(r *http.Request, raw []byte) (int, any, error) {
-	req, err := api.DecodeCancel(raw)
+	req, err := reasoner.DecodeCancel(raw)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -265,7 +264,7 @@ func (h *handler) agentIntentCancel(r *http.Request, raw []byte) (int, any, erro
 }
 
 func (h *handler) workflowIntent(r *http.Request, raw []byte) (int, any, error) {
-	req, err := api.DecodeWorkflow(raw)
+	req, err := reasoner.DecodeWorkflow(raw)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -275,8 +274,8 @@ func (h *handler) workflowIntent(r *http.Request, raw []byte) (int, any, error) 
 
 // refuse writes an error, and logs an internal one.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int {
-	f := api.FaultOf(err)
-	if f.Code == api.CodeInternal {
+	f := reasoner.FaultOf(err)
+	if f.Code == reasoner.CodeInternal {
 		h.o.Logger.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
 	}
 	switch f.Status {
@@ -291,13 +290,13 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 
 // errorResponse returns the body of an error: an intent with the status error, and
 // a cancellation that is not ok.
-func errorResponse(r *http.Request, f *api.Fault, err error) wire.ErrorResponse {
+func errorResponse(r *http.Request, f *reasoner.Fault, err error) wire.ErrorResponse {
 	out := wire.ErrorResponse{Status: wire.StatusError, Trace: []wire.TraceItem{}, ErrorBody: f.Body()}
-	out.Usage = api.UsageOf(err)
+	out.Usage = reasoner.UsageOf(err)
 	if r.URL.Path == "/agent_intent_cancel" {
 		out.OK = new(bool)
 	}
-	var intent *api.IntentError
+	var intent *reasoner.IntentError
 	if errors.As(err, &intent) {
 		out.IntentID, out.DurationMS = intent.ID, intent.Took.Milliseconds()
 	} else {

@@ -20,9 +20,8 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/reasoner"
-	"github.com/meup-protocol/meup/internal/reasoner/callback"
-	"github.com/meup-protocol/meup/internal/reasoner/pool"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/schemas"
 )
 
@@ -330,15 +329,15 @@ func receive(t *testing.T, statuses ...int) *receiver {
 
 // serveJobs is serve with asynchronous decisions, which may be posted to this
 // machine.
-func serveJobs(t *testing.T, decide func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)) (*testServer, *pool.Pool) {
+func serveJobs(t *testing.T, decide func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)) (*testServer, *queue.Pool) {
 	t.Helper()
-	g, err := callback.NewGuard([]string{"127.0.0.1"}, nil)
+	g, err := NewGuard([]string{"127.0.0.1"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := callback.New(callback.Options{Guard: g, Secret: []byte("callback-secret"), Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+	c := NewPoster(PosterOptions{Guard: g, Secret: []byte("callback-secret"), Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 	t.Cleanup(c.Close)
-	b := pool.New(pool.Options{Decide: decide, Post: c.Post, Logger: slog.New(slog.DiscardHandler)})
+	b := queue.NewPool(queue.PoolOptions{Decide: decide, Post: c.Post, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
 		if err := b.Close(context.Background()); err != nil {
 			t.Error(err)

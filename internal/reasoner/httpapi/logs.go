@@ -11,8 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
-	"github.com/meup-protocol/meup/internal/reasoner/api"
-	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // Diagnostics are the parts of GET /reasoning_diagnostics that do not change or
@@ -64,19 +63,19 @@ func (h *handler) reasoningDiagnostics(r *http.Request, _ []byte) (int, any, err
 	return http.StatusOK, out, nil
 }
 
-// logQuery parses the parameters of a query. The error is an *api.Fault.
-func logQuery(raw string, allowed []string) (q decisionlog.Query, err error) {
+// logQuery parses the parameters of a query. The error is an *reasoner.Fault.
+func logQuery(raw string, allowed []string) (q reasoner.DecisionQuery, err error) {
 	params, err := url.ParseQuery(raw)
 	if err != nil {
-		return q, api.Invalid("", "The query of the URL is invalid: encode its values.")
+		return q, reasoner.Invalid("", "The query of the URL is invalid: encode its values.")
 	}
 	for name, values := range params {
 		value := values[0]
 		switch {
 		case !slices.Contains(allowed, name):
-			return q, api.Invalid("", "There is no such parameter: use session_id, intent_id, correlation_id, since, until; for /reasoning_logs also limit and cursor.")
+			return q, reasoner.Invalid("", "There is no such parameter: use session_id, intent_id, correlation_id, since, until; for /reasoning_logs also limit and cursor.")
 		case len(values) > 1 || value == "":
-			return q, api.Invalid("", "The parameter "+name+" must have one value.")
+			return q, reasoner.Invalid("", "The parameter "+name+" must have one value.")
 		}
 		switch name {
 		case "session_id":
@@ -90,7 +89,7 @@ func logQuery(raw string, allowed []string) (q decisionlog.Query, err error) {
 		case "until":
 			q.Until, err = time.Parse(time.RFC3339, value)
 		case "limit":
-			if q.Limit, err = strconv.Atoi(value); q.Limit < 1 || q.Limit > decisionlog.MaxLimit {
+			if q.Limit, err = strconv.Atoi(value); q.Limit < 1 || q.Limit > reasoner.MaxLimit {
 				err = strconv.ErrRange
 			}
 		case "cursor":
@@ -99,7 +98,7 @@ func logQuery(raw string, allowed []string) (q decisionlog.Query, err error) {
 			}
 		}
 		if err != nil {
-			return q, api.Invalid("", "The parameter "+name+" is invalid: since and until are times such as 2026-11-22T09:00:00Z, limit is 1 to 1000, cursor is a next_cursor.")
+			return q, reasoner.Invalid("", "The parameter "+name+" is invalid: since and until are times such as 2026-11-22T09:00:00Z, limit is 1 to 1000, cursor is a next_cursor.")
 		}
 	}
 	return q, nil

@@ -11,13 +11,12 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/reasoner"
-	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
 )
 
 // serveLogs serves with records of decisions.
 func serveLogs(t *testing.T, tokens ...string) *testServer {
 	t.Helper()
-	store := decisionlog.New(decisionlog.Options{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
+	store := reasoner.NewDecisionLog(reasoner.DecisionLogOptions{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
 	return serve(t, Options{
 		Service: reasoner.New(reasoner.Options{Record: store.Add}), Logs: store, Tokens: tokens, Version: "1.2.3",
 		Diagnostics: Diagnostics{Started: time.Now(), Configuration: map[string]any{"model": "m"}},
@@ -95,7 +94,7 @@ func TestReasoningLogs_Refused(t *testing.T) {
 // TestObserver: without a service there are only the endpoints with GET.
 func TestObserver(t *testing.T) {
 	a := &testServer{}
-	store := decisionlog.New(decisionlog.Options{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
+	store := reasoner.NewDecisionLog(reasoner.DecisionLogOptions{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
 	a.Server = httptest.NewServer(New(Options{Logs: store}))
 	t.Cleanup(a.Close)
 	for path, want := range map[string]int{"/healthz": 200, "/reasoning_logs": 200, "/reasoning_diagnostics": 200, "/agent_intent": 404} {
@@ -107,7 +106,7 @@ func TestObserver(t *testing.T) {
 
 // TestReasoningLogs_Bounded: queries count as concurrent requests.
 func TestReasoningLogs_Bounded(t *testing.T) {
-	store := decisionlog.New(decisionlog.Options{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
+	store := reasoner.NewDecisionLog(reasoner.DecisionLogOptions{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
 	h, ok := New(Options{Logs: store, MaxConcurrent: 1}).(*handler)
 	if !ok || !h.slots.TryAcquire(1) {
 		t.Fatal("no slot")

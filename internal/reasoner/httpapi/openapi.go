@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/openapi"
+	"github.com/meup-protocol/meup/internal/kit/openapi"
 	"github.com/meup-protocol/meup/schemas"
 )
 

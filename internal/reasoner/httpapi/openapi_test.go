@@ -12,7 +12,6 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/reasoner"
-	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
 	"github.com/meup-protocol/meup/schemas"
 )
 
@@ -68,7 +67,7 @@ func exampleOf(t *testing.T, schema, with string) string {
 
 func serveAll(t *testing.T, tokens ...string) *testServer {
 	t.Helper()
-	store := decisionlog.New(decisionlog.Options{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
+	store := reasoner.NewDecisionLog(reasoner.DecisionLogOptions{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
 	return serve(t, Options{
 		Service: reasoner.New(reasoner.Options{Record: store.Add}), Logs: store, Tokens: tokens, Version: "1.2.3", Jobs: accepting{},
 		CheckCallback: func(context.Context, string) error { return nil }, Metrics: http.NotFoundHandler(), Diagnostics: Diagnostics{Started: time.Now()},

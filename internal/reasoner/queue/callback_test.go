@@ -10,7 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // callbackRequest returns a request whose result is posted to a host.

@@ -11,9 +11,9 @@ import (
 
 	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/reasoner"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 func wantRefusal(t *testing.T, err error, status int, code string) {
@@ -31,7 +31,7 @@ func TestRefused(t *testing.T) {
 	w := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		switch r.GoalText {
 		case "fault":
-			return nil, &api.Fault{Status: 422, Code: "unknown_tool", Message: "No such tool.", Path: "/forced_tool"}
+			return nil, &reasoner.Fault{Status: 422, Code: "unknown_tool", Message: "No such tool.", Path: "/forced_tool"}
 		case "panic":
 			panic("a bug")
 		case "large":
@@ -206,7 +206,7 @@ func TestCallback(t *testing.T) {
 		}
 		o.Decide = func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 			if r.GoalText == "fail" {
-				return nil, &api.Fault{Status: 422, Code: "unknown_tool", Message: "No such tool."}
+				return nil, &reasoner.Fault{Status: 422, Code: "unknown_tool", Message: "No such tool."}
 			}
 			return decideNow(ctx, r)
 		}

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // job is one delivery of a job.
@@ -71,7 +71,7 @@ func (q *Queue) result(ctx context.Context, h *lease, j *job, fault error) (*wir
 	case err != nil:
 		return nil, err
 	case r != nil && fault == nil && r.Request != "" && r.Request != j.digest:
-		return failed(j, &api.Fault{Status: http.StatusConflict, Code: wire.CodeConflict, Message: wire.Conflict().Message}, time.Now()), nil
+		return failed(j, &reasoner.Fault{Status: http.StatusConflict, Code: wire.CodeConflict, Message: wire.Conflict().Message}, time.Now()), nil
 	case r != nil:
 		return r, nil
 	}
@@ -90,9 +90,9 @@ func (q *Queue) result(ctx context.Context, h *lease, j *job, fault error) (*wir
 
 // failed returns the result of a job that failed.
 func failed(j *job, fault error, now time.Time) *wire.QueueResult {
-	f := api.FaultOf(fault)
+	f := reasoner.FaultOf(fault)
 	body := f.Body()
-	body.Usage = api.UsageOf(fault)
+	body.Usage = reasoner.UsageOf(fault)
 	return &wire.QueueResult{
 		Type: j.Type, CorrelationID: j.CorrelationID, Request: j.digest, Finished: now,
 		State: wire.JobFailed, Status: f.Status, Error: &body,
@@ -109,7 +109,7 @@ func (q *Queue) decide(ctx context.Context, h *lease, j *job, fault error) (*wir
 	switch {
 	case fault != nil:
 	case j.attempts > q.opts.MaxDeliver:
-		fault = &api.Fault{
+		fault = &reasoner.Fault{
 			Status: http.StatusInternalServerError, Code: wire.CodeTooManyAttempts,
 			Message: "The job was started several times and never settled. The logs of the workers may have the reason.",
 		}
@@ -127,8 +127,8 @@ func (q *Queue) decide(ctx context.Context, h *lease, j *job, fault error) (*wir
 		return r, nil
 	}
 	r = failed(j, fault, r.Finished)
-	if r.Error.Error == api.CodeInternal {
-		q.log.Error("job failed", "correlation_id", j.CorrelationID, "error", api.MaskKey(fault.Error(), j.llm))
+	if r.Error.Error == reasoner.CodeInternal {
+		q.log.Error("job failed", "correlation_id", j.CorrelationID, "error", reasoner.MaskKey(fault.Error(), j.llm))
 	}
 	return r, nil
 }
@@ -145,7 +145,7 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 	defer cancel()
 	switch {
 	case j.Type == wire.JobAgentIntent:
-		req, err := api.DecodeAgentIntent(j.Payload)
+		req, err := reasoner.DecodeAgentIntent(j.Payload)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +154,7 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 		}
 		return q.opts.Decide(ctx, req)
 	case j.Type == wire.JobWorkflowIntent && q.opts.Workflow != nil:
-		req, err := api.DecodeWorkflow(j.Payload)
+		req, err := reasoner.DecodeWorkflow(j.Payload)
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +163,7 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 		}
 		return q.opts.Workflow(ctx, req)
 	}
-	return nil, &api.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker does not support jobs of type " + textutil.Shorten(j.Type, 120) + "."}
+	return nil, &reasoner.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker does not support jobs of type " + textutil.Shorten(j.Type, 120) + "."}
 }
 
 // allows reports whether the queue may store the key of a request.
@@ -172,7 +172,7 @@ func (q *Queue) allows(l *wire.LLM) bool {
 }
 
 func keyFault() error {
-	return &api.Fault{
+	return &reasoner.Fault{
 		Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
 		Message: "The key would be stored in the files of the queue. Leave it out; the worker has its own.",
 	}
@@ -199,7 +199,7 @@ func (j *job) decode(data []byte) error {
 		err = errors.New("its subject does not match its correlation_id")
 	}
 	if err != nil {
-		return &api.Fault{Status: http.StatusBadRequest, Code: api.CodeInvalidRequest, Message: "The job is invalid: " + textutil.Shorten(err.Error(), 120) + "."}
+		return &reasoner.Fault{Status: http.StatusBadRequest, Code: reasoner.CodeInvalidRequest, Message: "The job is invalid: " + textutil.Shorten(err.Error(), 120) + "."}
 	}
 	j.digest = wire.Digest(j.Payload)
 	return nil

@@ -8,9 +8,8 @@ import (
 	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
-	"github.com/meup-protocol/meup/internal/reasoner/pool"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // asyncMode is the asynchronous side of the service in one of its modes, with
@@ -61,7 +60,7 @@ func (q queued) Submit(ctx context.Context, r *wire.AgentIntentRequest) (string,
 }
 
 func inProcess(t *testing.T, a *asyncMode) {
-	b := pool.New(pool.Options{Decide: a.decision, Post: a.callback, Workers: 1, CallbackWorkers: 1, Logger: slog.New(slog.DiscardHandler)})
+	b := queue.NewPool(queue.PoolOptions{Decide: a.decision, Post: a.callback, Workers: 1, CallbackWorkers: 1, Logger: slog.New(slog.DiscardHandler)})
 	a.jobs = b
 	a.settled = func(t *testing.T) {
 		t.Helper()

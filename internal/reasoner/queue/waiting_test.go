@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/reasoner"
-	"github.com/meup-protocol/meup/internal/natsembed"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/kit/natsembed"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // waits returns an option for Options.Waiting, and its errors.

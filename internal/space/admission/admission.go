@@ -14,9 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
-	"github.com/meup-protocol/meup/internal/space/contexts"
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -36,9 +34,9 @@ type Space struct {
 
 	State    *atomic.Pointer[authority.State]
 	Ring     *ring.Ring
-	Contexts *contexts.Tree
-	Streams  *streams.Table
-	Texts    *streams.Texts
+	Contexts *ring.Contexts
+	Streams  *ring.Streams
+	Texts    *ring.StreamTexts
 
 	Draining  *atomic.Bool // the gateway goes down
 	Underway  atomic.Int64 // calls of Publish that began before Draining
@@ -63,9 +61,9 @@ type Redactor interface {
 	// Envelope returns the masked form of a payload and of the fields that the
 	// protocol does not define, an object or absent. An error rejects the
 	// envelope. It may wait for other inspections to end.
-	Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (streams.Redaction, error)
+	Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (ring.Redaction, error)
 	// Stream returns a redactor of one stream.
-	Stream() streams.Redactor
+	Stream() ring.Redactor
 }
 
 // Observer counts the results of envelopes. Its methods may be called

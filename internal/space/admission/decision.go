@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -43,14 +43,14 @@ func (b *batch) checkDecision(st *authority.State, p *Pending) error {
 	}
 	proposed := x.payload()
 	if e.Kind == protocol.KindMCPRequest {
-		call := proposal.ReadCall(proposed)
+		call := exchange.ReadCall(proposed)
 		if call.Expired(b.now) {
 			return mismatch("The proposal has expired; its call can no longer be made.")
 		}
 		if st.IsGone(x.envelope.From) {
 			return mismatch("The proposer was removed from the space; its call can no longer be made.")
 		}
-		if why := proposal.Mismatch(x.envelope, call, e, proposal.ReadCall(p.In.Payload)); why != "" {
+		if why := exchange.CallMismatch(x.envelope, call, e, exchange.ReadCall(p.In.Payload)); why != "" {
 			return mismatch(why)
 		}
 	}

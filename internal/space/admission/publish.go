@@ -8,11 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -221,7 +220,7 @@ func (b *batch) check(ctx context.Context, p *Pending) error {
 	if recordsOwnCall(e, parents) {
 		p.draft.Audience = append(p.draft.Audience, ring.AllParticipants)
 	}
-	if proposal.Decides(e.Kind) {
+	if exchange.IsDecision(e.Kind) {
 		p.proposals = proposalsAmong(parents)
 	}
 	if len(p.proposals) == 1 {
@@ -293,7 +292,7 @@ func (b *batch) redact(ctx context.Context, p *Pending) error {
 			return nil
 		}
 	}
-	r, err := b.inspect(p, func(extra protocol.Value) (streams.Redaction, error) {
+	r, err := b.inspect(p, func(extra protocol.Value) (ring.Redaction, error) {
 		return safety.Envelope(ctx, e.Kind, p.In.Payload, extra)
 	})
 	if err == nil && len(r.Blocked)+len(r.Warned) > 0 {
@@ -306,16 +305,16 @@ func (b *batch) redact(ctx context.Context, p *Pending) error {
 // inspect runs an inspection of the draft's payload and of the fields that the
 // protocol does not define, charges its work to the sender, and stores the masked
 // forms.
-func (b *batch) inspect(p *Pending, run func(extra protocol.Value) (streams.Redaction, error)) (streams.Redaction, error) {
+func (b *batch) inspect(p *Pending, run func(extra protocol.Value) (ring.Redaction, error)) (ring.Redaction, error) {
 	limiter, e := b.from.Buckets.Get(), &p.draft.Envelope
 	if err := limiter.Work(b.now); err != nil {
-		return streams.Redaction{}, err
+		return ring.Redaction{}, err
 	}
 	var extra protocol.Value
 	if len(e.Extra) > 0 {
 		doc, err := protocol.ParseJSON(slices.Concat([]byte{'{'}, e.Extra, []byte{'}'}), protocol.MaxDepth)
 		if err != nil { // they were parsed before
-			return streams.Redaction{}, protocol.Errorf(protocol.CodeInvalidJSON, "The fields beside the payload are no JSON.")
+			return ring.Redaction{}, protocol.Errorf(protocol.CodeInvalidJSON, "The fields beside the payload are no JSON.")
 		}
 		extra = doc.Root()
 	}

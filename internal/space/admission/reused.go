@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -183,7 +183,7 @@ func referredKinds(k protocol.Kind) []protocol.Kind {
 	switch {
 	case k == protocol.KindMCPResponse:
 		return []protocol.Kind{protocol.KindMCPRequest}
-	case proposal.Decides(k):
+	case exchange.IsDecision(k):
 		return []protocol.Kind{protocol.KindMCPProposal}
 	case k == protocol.KindChat || k == protocol.KindChatAcknowledge || k == protocol.KindChatCancel:
 		return []protocol.Kind{protocol.KindChat}

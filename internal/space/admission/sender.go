@@ -3,7 +3,7 @@ package admission
 import (
 	"time"
 
-	"github.com/meup-protocol/meup/internal/space/buckets"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -17,7 +17,7 @@ type Sender struct {
 	Observe bool
 
 	Space   *Space
-	Buckets *buckets.Buckets
+	Buckets *authority.Buckets
 }
 
 // Limits returns the sender's limits.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -32,7 +31,7 @@ func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
 // checkStream rejects operations on a stream that the sender may not do.
 func (b *batch) checkStream(p *Pending) error {
 	e := &p.In.Envelope
-	if !streams.IsStream(e.Kind) {
+	if !ring.IsStream(e.Kind) {
 		return nil
 	}
 	opening := 0
@@ -41,7 +40,7 @@ func (b *batch) checkStream(p *Pending) error {
 			opening++
 		}
 	}
-	return b.space.Streams.Check(&streams.Request{
+	return b.space.Streams.Check(&ring.StreamRequest{
 		From: b.from.ID, MEW: b.from.Dialect == protocol.DialectMEW04, Kind: e.Kind, Payload: p.In.Payload, Size: len(e.Payload),
 		Opening: opening, IsKnown: b.space.State.Load().IsKnown, IsPresent: b.space.IsPresent,
 	})
@@ -85,7 +84,7 @@ func (b *batch) answerStream(ctx context.Context, p *Pending) error {
 	owner := b.from.ID
 	var to []protocol.ParticipantID
 	if kind == protocol.KindStreamOpen {
-		if len(streams.TargetsIn(p.In.Payload)) == 0 {
+		if len(ring.StreamTargets(p.In.Payload)) == 0 {
 			delete(fields, "target")
 		}
 		for _, name := range []string{"requestId", "participantId", "authorizedWriters", "created"} {
@@ -94,7 +93,7 @@ func (b *batch) answerStream(ctx context.Context, p *Pending) error {
 		fields["stream_id"], fields["encoding"] = id, "text"
 		fields["owner"], fields["authorized_writers"] = owner, []protocol.ParticipantID{owner}
 		if to = request.To; len(to) > 0 {
-			to = streams.With(to, owner)
+			to = ring.WithParticipant(to, owner)
 		}
 		sp.To = []protocol.ParticipantID{owner}
 	} else {
@@ -116,7 +115,7 @@ func (b *batch) answerStream(ctx context.Context, p *Pending) error {
 	if p.spelling.ID != "" {
 		sp.Correlation = []protocol.ID{p.spelling.ID}
 	}
-	draft := journal.Draft{Envelope: answer, Private: sp.Note(nil), Audience: streams.With(p.draft.Audience, b.from.ID)}
+	draft := journal.Draft{Envelope: answer, Private: sp.Note(nil), Audience: ring.WithParticipant(p.draft.Audience, b.from.ID)}
 	if err := b.space.record(ctx, draft); err != nil {
 		b.space.Log.Warn("answer a request about a stream", "envelope", request.ID, "error", err)
 		return errUnanswered()
@@ -148,14 +147,14 @@ const leaveTimeout = time.Second
 // right to write into others. It drops its own streams even if the append fails.
 func (s *Space) LeaveStreams(id protocol.ParticipantID) {
 	owned := s.Streams.OwnedBy(id)
-	written := s.Streams.List(func(x *streams.Stream) bool { return x.Owner != id && slices.Contains(x.Writers, id) })
+	written := s.Streams.List(func(x *ring.Stream) bool { return x.Owner != id && slices.Contains(x.Writers, id) })
 	if len(owned)+len(written) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
 	drafts := make([]journal.Draft, 0, len(owned)+len(written))
-	add := func(x *streams.Named, kind protocol.Kind, payload map[string]any) {
+	add := func(x *ring.NamedStream, kind protocol.Kind, payload map[string]any) {
 		payload["stream_id"] = x.ID
 		e, err := protocol.FromGateway(s.NewID(), kind, s.Now(), payload)
 		if err != nil {
@@ -170,7 +169,7 @@ func (s *Space) LeaveStreams(id protocol.ParticipantID) {
 	}
 	for i := range written {
 		add(&written[i], protocol.KindStreamWriteRevoked,
-			map[string]any{"participant_id": id, "authorized_writers": streams.Without(written[i].Writers, id), "reason": "the writer left"})
+			map[string]any{"participant_id": id, "authorized_writers": ring.WithoutParticipant(written[i].Writers, id), "reason": "the writer left"})
 	}
 	if err := s.record(ctx, drafts...); err != nil {
 		s.Log.Warn("close streams whose owner left", "participant", id, "streams", len(owned), "error", err)

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/space/streams"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -30,7 +30,7 @@ func (b *batch) admitLive(ctx context.Context, p *Pending) {
 
 // inspected returns the stream of an envelope's data; nil: the data is not
 // inspected.
-func (b *batch) inspected(p *Pending) (*streams.Text, error) {
+func (b *batch) inspected(p *Pending) (*ring.StreamText, error) {
 	s, e := b.space, &p.draft.Envelope
 	safety := s.Safety
 	if e.Kind != protocol.KindStreamData || safety == nil {
@@ -62,8 +62,8 @@ func (b *batch) redactStream(ctx context.Context, p *Pending) (deliver bool, bef
 		return err == nil, nil, err
 	}
 	empty := false
-	_, err = b.inspect(p, func(extra protocol.Value) (r streams.Redaction, err error) {
-		c := streams.Chunk{Draft: &p.draft, Spelling: p.spelling, Payload: p.In.Payload, Extra: extra}
+	_, err = b.inspect(p, func(extra protocol.Value) (r ring.Redaction, err error) {
+		c := ring.StreamChunk{Draft: &p.draft, Spelling: p.spelling, Payload: p.In.Payload, Extra: extra}
 		r, empty, before, err = b.space.Texts.Data(ctx, x, &c, b.space.Safety.Stream)
 		return r, err
 	})

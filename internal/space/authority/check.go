@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -66,7 +65,7 @@ func (st *State) CheckChange(e *protocol.Envelope, payload protocol.Value) error
 	if st.Config.Administers == nil { // a reload has changed it since CheckKind
 		return st.CheckKind(e.Kind)
 	}
-	change, err := directory.Read(e, payload)
+	change, err := ReadDirectoryChange(e, payload)
 	if err == nil {
 		made := st.Directory.Space(change.Space)
 		err = st.Config.Administers(change, made != nil && made.Made)
@@ -84,7 +83,7 @@ func (st *State) CheckChange(e *protocol.Envelope, payload protocol.Value) error
 // the sender may not give it the capabilities that it has in the directory and in its
 // space: a bearer of the token acts with all of them, and one who may lower them first
 // would act under its name.
-func (st *State) checkIdentityTaken(e *protocol.Envelope, c *directory.Change) error {
+func (st *State) checkIdentityTaken(e *protocol.Envelope, c *DirectoryChange) error {
 	if c.Kind != protocol.KindAdminTokenIssue && c.Kind != protocol.KindAdminParticipantPut {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -36,7 +35,7 @@ type Config struct {
 	// Administers checks a change against the configuration file, which takes
 	// precedence; it is set for the administrative space alone. made: the directory
 	// of the space has made the space of the change.
-	Administers func(c directory.Change, made bool) error
+	Administers func(c DirectoryChange, made bool) error
 	// Held returns what a participant holds in a space by grants and invitations, which
 	// the directory does not have; it is set with Administers. Error: it is not known.
 	Held func(space string, id protocol.ParticipantID) ([]json.RawMessage, error)

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -78,7 +77,7 @@ func TestLoad_PowerCut(t *testing.T) {
 func TestLoad_Retention(t *testing.T) {
 	l := newStateLog(t)
 	l.mixed(40)
-	log := &countedLog{Journal: memory.New(memory.Options{Retention: journal.Retention{Bytes: 1}})}
+	log := &countedLog{Journal: journal.NewMemory(journal.MemoryOptions{Retention: journal.Retention{Bytes: 1}})}
 	log.add(t, l.entries...)
 	st, stored, _ := log.load(t, l.cfg)
 	if err := stored.Save(st, later); err != nil {

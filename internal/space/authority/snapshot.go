@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/directory"
-	"github.com/meup-protocol/meup/internal/pmap"
+	"github.com/meup-protocol/meup/internal/kit/pmap"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -292,8 +291,8 @@ func (r *decoder) capability() *capability.Capability {
 	return c
 }
 
-func (r *decoder) directory() directory.Directory {
-	d, err := directory.Decode(r.text())
+func (r *decoder) directory() Directory {
+	d, err := DecodeDirectory(r.text())
 	if err != nil {
 		r.fail(err)
 	}

@@ -18,8 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/memory"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -40,7 +39,9 @@ func (l *countedLog) Range(ctx context.Context, space string, q journal.Query) i
 	}
 }
 
-func newCountedLog() *countedLog { return &countedLog{Journal: memory.New(memory.Options{})} }
+func newCountedLog() *countedLog {
+	return &countedLog{Journal: journal.NewMemory(journal.MemoryOptions{})}
+}
 
 // later is after the times of all entries.
 var later = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)

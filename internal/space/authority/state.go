@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/pmap"
+	"github.com/meup-protocol/meup/internal/kit/pmap"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -37,7 +36,7 @@ type State struct {
 	invitations pmap.Map[string, Invitation]                 // by the hash of the token
 	expiry      pmap.Map[string, string]                     // hashes of the ones that expire, by pmap.TimeKey
 	// Directory is what the administrative space has made; empty in other spaces.
-	Directory directory.Directory
+	Directory Directory
 }
 
 // Origin is how a participant that is not configured became known.
@@ -265,7 +264,7 @@ func (st *State) Fold(e *journal.Entry) error {
 }
 
 func (st *State) administer(e *protocol.Envelope, payload protocol.Value) error {
-	change, err := directory.Read(e, payload)
+	change, err := ReadDirectoryChange(e, payload)
 	if err == nil {
 		st.Directory, err = st.Directory.Apply(change)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/meup-protocol/meup/internal/frame"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -111,17 +110,17 @@ func (e *Entry) streamFrame(d protocol.Dialect) []byte {
 	if !ok {
 		return nil
 	}
-	return frame.AppendText(nil, func(dst []byte) []byte { return append(dst, raw...) })
+	return AppendTextFrame(nil, func(dst []byte) []byte { return append(dst, raw...) })
 }
 
 // AppendFrame appends an envelope as one WebSocket text frame in the dialect.
 func AppendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
 	dst = slices.Grow(dst, len(e.Payload)+len(e.Extra)+320)
-	return frame.AppendText(dst, func(dst []byte) []byte { return protocol.AppendEnvelope(dst, d, e) })
+	return AppendTextFrame(dst, func(dst []byte) []byte { return protocol.AppendEnvelope(dst, d, e) })
 }
 
 // JSON returns the entry as JSON in the dialect. The bytes are shared.
-func (e *Entry) JSON(d protocol.Dialect) []byte { return frame.Payload(e.Frame(d)) }
+func (e *Entry) JSON(d protocol.Dialect) []byte { return FramePayload(e.Frame(d)) }
 
 // Size is the cost of the entry in the ring, in bytes.
 func (e *Entry) Size() int {

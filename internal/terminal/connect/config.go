@@ -16,7 +16,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
 // maxConfig bounds the configuration file.

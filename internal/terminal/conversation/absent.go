@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -3,8 +3,8 @@ package conversation
 import (
 	"slices"
 
-	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -30,11 +30,11 @@ type Block struct {
 	Kind    Kind
 	Context protocol.ContextPath // for the filter
 
-	Chat      *Chat                  // of a ChatBlock
-	Reasoning *reasonblock.Reasoning // of a ReasoningBlock
-	thread    *Thread                // of a ReasoningBlock
-	Proposal  *Proposal              // of a ProposalBlock
-	Lines     Lines                  // of all others
+	Chat      *Chat            // of a ChatBlock
+	Reasoning *block.Reasoning // of a ReasoningBlock
+	thread    *Thread          // of a ReasoningBlock
+	Proposal  *Proposal        // of a ProposalBlock
+	Lines     Lines            // of all others
 
 	Revision int // incremented with every change
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -45,5 +45,5 @@ func (m *Model) showFeedback(env *protocol.Envelope) {
 			what = "a message of " + string(b.Chat.From)
 		}
 	}
-	m.printLines(NoticeBlock, string(env.From)+" rated "+what+": "+strings.TrimSuffix(blockrender.Summary(env), ".")+".")
+	m.printLines(NoticeBlock, string(env.From)+" rated "+what+": "+strings.TrimSuffix(block.Summary(env), ".")+".")
 }

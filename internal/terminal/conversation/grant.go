@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/terminal/grants"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -85,7 +84,7 @@ func (m *Model) revokeAll(e GrantsRead) {
 		m.printLines(ErrorBlock, "Could not read the grants: "+errorText(e.Err))
 		return
 	}
-	active := grants.Active(e.Envelopes, string(e.Request.Of), m.GatewayTime())
+	active := ActiveGrants(e.Envelopes, string(e.Request.Of), m.GatewayTime())
 	for _, g := range active {
 		m.ask("Revoking "+string(g.ID), protocol.Envelope{
 			Kind: protocol.KindCapabilityRevoke, Payload: encode(grantPayload{Recipient: g.Recipient, GrantID: g.ID}),

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -300,7 +300,7 @@ func (m *Model) handleChat(env *protocol.Envelope) {
 		m.adopt(t, env)
 	}
 	if !marks.IsEmpty() {
-		r := m.show(&Block{Kind: ReasoningBlock, Context: env.Context, Reasoning: reasonblock.Marked(marks, env), thread: t})
+		r := m.show(&Block{Kind: ReasoningBlock, Context: env.Context, Reasoning: block.MarkedReasoning(marks, env), thread: t})
 		r.Reasoning.Open = m.reasonings.all
 		m.changed(r) // it has ended
 	}

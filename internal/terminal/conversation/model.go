@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/answers"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,11 +18,11 @@ type Model struct {
 	You   protocol.ParticipantID
 	now   func() time.Time
 	newID func() protocol.ID
-	style blockrender.Style
+	style block.Style
 
 	participants participants
 	threads      threads
-	answers      *answers.Tracker
+	answers      *exchange.Answers
 	reasonings   reasonings
 	proposals    proposals
 	questions    questions
@@ -55,7 +55,7 @@ type Model struct {
 
 // Options are the parameters of a Model apart from the space.
 type Options struct {
-	Style blockrender.Style  // of the texts about reasoning
+	Style block.Style        // of the texts about reasoning
 	Now   func() time.Time   // the clock
 	NewID func() protocol.ID // ids of envelopes
 }
@@ -64,7 +64,7 @@ type Options struct {
 func New(w protocol.Welcome, opts Options) *Model {
 	m := &Model{
 		Space: w.Space.Name, You: w.You.ID, now: opts.Now, newID: opts.NewID, style: opts.Style, head: w.Space.Seq,
-		threads: newThreads(), answers: answers.NewTracker(), reasonings: newReasonings(), outbox: newOutbox(),
+		threads: newThreads(), answers: exchange.NewAnswers(), reasonings: newReasonings(), outbox: newOutbox(),
 		Link: Link{Phase: client.Connected}, skew: skew{known: true, by: -w.Clock},
 	}
 	m.participants.welcome(w)

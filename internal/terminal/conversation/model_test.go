@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -68,17 +68,17 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestStepsAreBounded(t *testing.T) {
 	s := newStage(t)
 	s.play(`{"id":"s1","from":"guide","kind":"reasoning.start","payload":{},"seq":11}`)
-	for i := range 3 * reasonblock.MaxSteps {
+	for i := range 3 * block.MaxSteps {
 		s.play(fmt.Sprintf(`{"id":"t%d","from":"guide","kind":"reasoning.thought","context":"s1","payload":{"message":"%d"},"seq":12}`, i, i))
 	}
 	for range 200 {
 		s.play(fmt.Sprintf(`{"id":"d","from":"guide","kind":"stream.data","context":"s1","payload":{"stream_id":"x","data":"%s"}}`, strings.Repeat("y", 200)))
 	}
 	d := s.model.reasonings.byPath["s1"].Reasoning
-	if len(d.Steps("")) != reasonblock.MaxSteps || d.Dropped != 2*reasonblock.MaxSteps+1 {
+	if len(d.Steps("")) != block.MaxSteps || d.Dropped != 2*block.MaxSteps+1 {
 		t.Errorf("%d steps, %d dropped", len(d.Steps("")), d.Dropped)
 	}
-	if last := d.Steps("")[len(d.Steps(""))-1].Text; len(last) > reasonblock.MaxStep {
+	if last := d.Steps("")[len(d.Steps(""))-1].Text; len(last) > block.MaxStep {
 		t.Errorf("a step of %d bytes", len(last))
 	}
 }
@@ -102,7 +102,7 @@ func TestAnswerThatGrows(t *testing.T) {
 		t.Errorf("the steps %+v, want the answer as far as it goes", steps)
 	}
 	s.play(`{"id":"a","from":"guide","kind":"chat","correlationId":"q","payload":{"message":"It is fine.","stream_id":"x"},"seq":14}`)
-	if steps := d.Steps(""); len(steps) != 0 || d.State != reasonblock.Thought {
+	if steps := d.Steps(""); len(steps) != 0 || d.State != block.Thought {
 		t.Errorf("after the answer the steps are %+v, %v", steps, d.State)
 	}
 }
@@ -132,7 +132,7 @@ func TestWithdrawnStreams(t *testing.T) {
 			}
 			before := b.Revision
 			stream("guide", "stream.close", `,"reason":"withdrawn"`, of)
-			if steps := b.Reasoning.Steps(""); len(steps) != 0 || b.Revision == before || b.Reasoning.State != reasonblock.Thinking {
+			if steps := b.Reasoning.Steps(""); len(steps) != 0 || b.Revision == before || b.Reasoning.State != block.Thinking {
 				t.Errorf("the steps %+v, state %v, want none in reasoning that goes on", steps, b.Reasoning.State)
 			}
 		})

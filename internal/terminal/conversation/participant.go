@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -106,7 +106,7 @@ func (m *Model) showStateEntry(env *protocol.Envelope) {
 		if p.TTL > 0 {
 			until = " for " + textutil.Duration(time.Duration(p.TTL*float64(time.Second)))
 		}
-		m.printLines(NoticeBlock, fmt.Sprintf("%s granted %s: %s%s.", from, p.Recipient, strings.Join(blockrender.Capabilities(p.Capabilities), "; "), until), "  grant "+string(env.ID))
+		m.printLines(NoticeBlock, fmt.Sprintf("%s granted %s: %s%s.", from, p.Recipient, strings.Join(block.Capabilities(p.Capabilities), "; "), until), "  grant "+string(env.ID))
 	case protocol.KindCapabilityRevoke:
 		m.printLines(NoticeBlock, from+" revoked capabilities of "+p.Recipient+".")
 	case protocol.KindSpaceInvite:
@@ -263,14 +263,14 @@ func (m *Model) showStatus(env *protocol.Envelope) {
 	}
 	fields := payload[map[string]json.RawMessage](env)
 	var list []string
-	if status := blockrender.Value(fields["status"]); status != "" {
+	if status := block.Value(fields["status"]); status != "" {
 		list = append(list, status)
 	} else if env.Kind == protocol.KindParticipantCompactDone {
 		list = append(list, "compacted")
 	}
 	delete(fields, "status")
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		value := blockrender.Value(fields[name])
+		value := block.Value(fields[name])
 		if value == "" || value == "false" || value == "null" || len(list) > maxStatusFields {
 			continue
 		}
@@ -294,7 +294,7 @@ func (m *Model) listParticipants(e ParticipantsRead) {
 		if one.ID == m.You {
 			you = " (you)"
 		}
-		lines = append(lines, fmt.Sprintf("  %s%s: %s", termsafe.Name(one.ID), you, strings.Join(blockrender.Capabilities(one.Capabilities), "; ")))
+		lines = append(lines, fmt.Sprintf("  %s%s: %s", termsafe.Name(one.ID), you, strings.Join(block.Capabilities(one.Capabilities), "; ")))
 		if one.Description != "" {
 			lines = append(lines, "    "+termsafe.Words(one.Description))
 		}

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/proposal"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
-	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -54,27 +53,27 @@ func (m *Model) decide(env *protocol.Envelope) {
 		return
 	}
 	for _, b := range slices.Clone(m.proposals.pending) {
-		if how := proposal.Settles(&b.Proposal.env, env); how != proposal.Pending {
+		if how := exchange.Settles(&b.Proposal.env, env); how != exchange.Pending {
 			m.settleProposal(b, settledText(how, env, m.You))
 		}
 	}
 }
 
 // settledText describes how an envelope settled a proposal.
-func settledText(how proposal.Outcome, env *protocol.Envelope, you protocol.ParticipantID) string {
+func settledText(how exchange.Outcome, env *protocol.Envelope, you protocol.ParticipantID) string {
 	by := string(env.From)
 	if env.From == you {
 		by = "you"
 	}
 	switch {
-	case how == proposal.Fulfilled:
+	case how == exchange.Fulfilled:
 		return "approved by " + by
-	case how == proposal.Rejected:
-		return strings.TrimSuffix("rejected by "+by+": "+reasonblock.ReasonFor(env, env.From), ": ")
-	case how == proposal.Expired && env.Kind.ClosesContext():
+	case how == exchange.Rejected:
+		return strings.TrimSuffix("rejected by "+by+": "+block.ReasonFor(env, env.From), ": ")
+	case how == exchange.Expired && env.Kind.ClosesContext():
 		return "expired: its reasoning ended"
 	}
-	return string(how) + ": " + reasonblock.ReasonFor(env, env.From)
+	return string(how) + ": " + block.ReasonFor(env, env.From)
 }
 
 func (m *Model) propose(env *protocol.Envelope) {
@@ -98,9 +97,9 @@ func (m *Model) propose(env *protocol.Envelope) {
 // read fills the displayed fields from the same payload that an approval sends.
 func (p *Proposal) read(payload protocol.Value) {
 	params := payload.Get("params")
-	call := proposal.ReadCall(payload)
+	call := exchange.ReadCall(payload)
 	p.owner, p.expires = call.Host, call.ExpiresAt
-	p.method, p.params = payload.Get("method").Text(), proposal.WithoutMeta(params)
+	p.method, p.params = payload.Get("method").Text(), exchange.WithoutMeta(params)
 	p.tool = p.method
 	if name := params.Get("name").Text(); p.method == "tools/call" && name != "" {
 		p.tool = name
@@ -162,7 +161,7 @@ func (p *Proposal) Brief() string { return p.call(maxListed) }
 // call formats the proposed call with hidden characters escaped, cut at n
 // characters; 0: complete.
 func (p *Proposal) call(n int) string {
-	text := termsafe.Exact(blockrender.JSON(p.params))
+	text := termsafe.Exact(block.JSON(p.params))
 	if len(p.params) == 0 {
 		text = "without parameters"
 	}
@@ -233,8 +232,8 @@ func (m *Model) approve(args string) {
 		return
 	}
 	id := m.newID()
-	env, err := proposal.Approval(&p.env, id, protocol.ParticipantID(strings.TrimSpace(host)))
-	if errors.Is(err, proposal.ErrNoHost) {
+	env, err := exchange.Approval(&p.env, id, protocol.ParticipantID(strings.TrimSpace(host)))
+	if errors.Is(err, exchange.ErrNoHost) {
 		m.printLines(ErrorBlock, fmt.Sprintf("Proposal %d does not name the participant that runs the tool; name it: /approve %d HOST.", p.Number, p.Number))
 		return
 	}
@@ -273,7 +272,7 @@ func (m *Model) reject(args string) {
 	}
 	p := b.Proposal
 	p.deciding = true
-	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.Number), failed: m.decisionRefused(b)}, proposal.Rejection(&p.env, reason))
+	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.Number), failed: m.decisionRefused(b)}, exchange.Rejection(&p.env, reason))
 }
 
 // decisionRefused handles the refusal of a decision. If another participant has

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/elicit"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/mcp/elicit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -26,7 +26,7 @@ func newReasonings() reasonings { return reasonings{byPath: make(map[protocol.Co
 func (s *reasonings) inProgress() []*Block {
 	var list []*Block
 	for _, path := range s.order {
-		if b := s.byPath[path]; b != nil && b.Reasoning.State == reasonblock.Thinking {
+		if b := s.byPath[path]; b != nil && b.Reasoning.State == block.Thinking {
 			list = append(list, b)
 		}
 	}
@@ -91,7 +91,7 @@ func (m *Model) beginThinking(env *protocol.Envelope) {
 
 func (m *Model) newReasoning(env *protocol.Envelope, path protocol.ContextPath) *Block {
 	p, _ := m.threads.at(env.ID)
-	b := &Block{Kind: ReasoningBlock, Context: path, Reasoning: reasonblock.New(env.From, path, env.TS), thread: p.thread}
+	b := &Block{Kind: ReasoningBlock, Context: path, Reasoning: block.NewReasoning(env.From, path, env.TS), thread: p.thread}
 	b.Reasoning.Open = m.reasonings.all
 	m.reasonings.add(b)
 	return m.show(b)
@@ -99,16 +99,16 @@ func (m *Model) newReasoning(env *protocol.Envelope, path protocol.ContextPath) 
 
 // endThinking closes a block.
 func (m *Model) endThinking(b *Block, env *protocol.Envelope) {
-	if b == nil || b.Reasoning.State == reasonblock.Thought || b.Reasoning.State == reasonblock.Canceled {
+	if b == nil || b.Reasoning.State == block.Thought || b.Reasoning.State == block.Canceled {
 		return
 	}
 	d := b.Reasoning
-	d.End, d.State = env.TS, reasonblock.Thought
+	d.End, d.State = env.TS, block.Thought
 	if env.Kind == protocol.KindReasoningCancel {
-		d.State, d.Why = reasonblock.Canceled, reasonblock.ReasonFor(env, d.Agent)
+		d.State, d.Why = block.Canceled, block.ReasonFor(env, d.Agent)
 	}
 	m.changed(b)
-	if d.State == reasonblock.Canceled && env.From == d.Agent && d.Question != "" && m.isNew(env) { // no answer will follow it
+	if d.State == block.Canceled && env.From == d.Agent && d.Question != "" && m.isNew(env) { // no answer will follow it
 		d.Read = true
 		m.do(ReadTurn{Envelope: protocol.ID(d.Path), Agent: d.Agent, Show: true, Mine: b.thread != nil && b.thread.mine})
 	}
@@ -146,7 +146,7 @@ func (m *Model) isNew(env *protocol.Envelope) bool { return env.Seq > m.head || 
 func (m *Model) stopReasoning(who protocol.ParticipantID) {
 	for _, b := range m.reasonings.inProgress() {
 		if d := b.Reasoning; d.Agent == who {
-			d.State, d.End = reasonblock.Stopped, d.Last
+			d.State, d.End = block.Stopped, d.Last
 			if now := m.GatewayTime(); now.After(d.End) {
 				d.End = now
 			}
@@ -235,8 +235,8 @@ func (m *Model) stopThinking(q pendingCancel) {
 }
 
 // thinkingAbout returns the reasoning in progress about a message.
-func (m *Model) thinkingAbout(question protocol.ID) []*reasonblock.Reasoning {
-	var list []*reasonblock.Reasoning
+func (m *Model) thinkingAbout(question protocol.ID) []*block.Reasoning {
+	var list []*block.Reasoning
 	for _, b := range m.reasonings.inProgress() {
 		if b.Reasoning.Question == question {
 			list = append(list, b.Reasoning)
@@ -275,7 +275,7 @@ func (m *Model) handleStream(env *protocol.Envelope) {
 			}
 		}
 	}
-	if b == nil || p.Stream == "" || b.Reasoning.State != reasonblock.Thinking {
+	if b == nil || p.Stream == "" || b.Reasoning.State != block.Thinking {
 		return
 	}
 	from := env.From

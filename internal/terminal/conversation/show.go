@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -124,12 +124,12 @@ func (m *Model) showHits(e Searched) {
 	var lines []string
 	for i := range e.Result.Hits {
 		h := &e.Result.Hits[i]
-		lines = append(lines, fmt.Sprintf("  #%d  %s", m.numbered.number(h.ID), blockrender.Hit(h, m.GatewayTime().Location(), m.style)))
+		lines = append(lines, fmt.Sprintf("  #%d  %s", m.numbered.number(h.ID), block.Hit(h, m.GatewayTime().Location(), m.style)))
 	}
 	if len(lines) > 0 {
 		m.printStyled(lines...)
 	}
-	note := blockrender.SearchNote(e.Result, e.Request.Text, len(lines))
+	note := block.SearchNote(e.Result, e.Request.Text, len(lines))
 	if note == "" && e.Result.HasMore {
 		note = "there are more results; add words"
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 )
 
 // askReasoning handles /reasoning, /reasoning N and /reasoning all.
@@ -33,7 +33,7 @@ func (m *Model) askReasoning(args string) {
 	case e.Thread != "":
 		m.do(e)
 	case e.Which == One:
-		m.printText(blockrender.NoTurn(e.Number))
+		m.printText(block.NoTurn(e.Number))
 	default:
 		m.printLines(ErrorBlock, "Nothing to show: the thread has no turns.")
 	}
@@ -53,7 +53,7 @@ func (m *Model) showHistory(e HistoryRead) {
 	case One:
 		i := slices.IndexFunc(e.Turns, func(t api.Turn) bool { return t.TurnNumber == e.Request.Number })
 		if i < 0 {
-			m.printText(blockrender.NoTurn(e.Request.Number))
+			m.printText(block.NoTurn(e.Request.Number))
 			return
 		}
 		m.showReasoning(e, &e.Turns[i])
@@ -74,7 +74,7 @@ func (m *Model) showReasoning(e HistoryRead, t *api.Turn) {
 	for _, r := range t.AllReasonings() {
 		m.refer(r.References) // for the completion of /show
 	}
-	m.printText(blockrender.Query(t, e.Request.Thread, m.style))
+	m.printText(block.Query(t, e.Request.Thread, m.style))
 }
 
 // showAll shows every turn, with an empty line between two.
@@ -116,7 +116,7 @@ func (m *Model) showTurn(e TurnRead) {
 		return
 	}
 	turn.Reasoning, turn.Reasonings = &all[i], nil
-	text := blockrender.Block(&turn, m.style)
+	text := block.TurnBlock(&turn, m.style)
 	if text == "" {
 		return
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -90,7 +90,7 @@ func handbook(t *testing.T) agent.Tools {
 			t.Fatal(err)
 		}
 	}
-	server, closeDir, err := docserver.New(dir, "test")
+	server, closeDir, err := toolserver.NewDocuments(dir, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,25 +4,23 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/meup-protocol/meup/internal/terminal/render"
 )
 
 // promptOf returns a prompt of a width that contains a text.
 func promptOf(text string, cells, rows int) *prompt {
 	var p prompt
-	p.resize(cells+render.Width(promptSign), rows)
+	p.resize(cells+CellWidth(promptSign), rows)
 	p.set(text)
 	return &p
 }
 
 // drawn returns the visible rows without signs, and the position of the cursor.
 func (p *prompt) drawn() (rows []string, y, x int) {
-	rows, y, x = p.view(&render.Theme{})
+	rows, y, x = p.view(&Theme{})
 	for i, r := range rows {
 		rows[i] = strings.TrimPrefix(strings.TrimPrefix(r, promptSign), "  ")
 	}
-	return rows, y, x - render.Width(promptSign)
+	return rows, y, x - CellWidth(promptSign)
 }
 
 func TestPrompt_Keys(t *testing.T) {

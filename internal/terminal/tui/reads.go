@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -90,8 +90,8 @@ func writeNew(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Width returns the width of a terminal, in cells; 0: it is not one, or has none.
-func Width(w any) int {
+// TerminalWidth returns the width of a terminal, in cells; 0: it is not one, or has none.
+func TerminalWidth(w any) int {
 	f, ok := w.(interface{ Fd() uintptr })
 	if !ok {
 		return 0

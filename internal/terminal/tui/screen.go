@@ -9,16 +9,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
-	"github.com/meup-protocol/meup/internal/terminal/render"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
 // screen shows the model on a terminal; it implements tea.Model.
 type screen struct {
 	session *session
 	model   *conversation.Model
-	view    *render.View
+	view    *View
 	prompt  prompt
 
 	cells, rows int
@@ -30,7 +29,7 @@ type screen struct {
 type batch []conversation.Event
 
 func newScreen(s *session) *screen {
-	x := &screen{session: s, model: s.model, view: render.New(s.model, !s.opts.NoColor)}
+	x := &screen{session: s, model: s.model, view: NewView(s.model, !s.opts.NoColor)}
 	x.resize(s.opts.Width, s.opts.Height)
 	return x
 }
@@ -204,7 +203,7 @@ func (x *screen) View() tea.View {
 	}
 	status := x.view.Status(x.cells)
 	if x.hint != "" {
-		status = render.Fit(x.view.Theme.Bold.Render(termsafe.Line(x.hint)), x.cells)
+		status = Fit(x.view.Theme.Bold.Render(termsafe.Line(x.hint)), x.cells)
 	}
 	if x.rows > 1 {
 		lines = append(lines, status)

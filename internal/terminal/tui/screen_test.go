@@ -14,13 +14,13 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -66,8 +66,8 @@ func TestReasoning_InProgress(t *testing.T) {
 	g := meuptest.Start(t, config)
 	first, second := make(chan struct{}), make(chan struct{})
 	docs := handbook(t)
-	employ(t, g, "guide", agent.Options{Tools: docs, Answer: addressing.Any, Planner: held(first, "One.")})
-	employ(t, g, "scout", agent.Options{Tools: docs, Answer: addressing.Any, Planner: held(second, "Two."), NoProposals: true})
+	employ(t, g, "guide", agent.Options{Tools: docs, Answer: intake.Any, Planner: held(first, "One.")})
+	employ(t, g, "scout", agent.Options{Tools: docs, Answer: intake.Any, Planner: held(second, "Two."), NoProposals: true})
 	x := open(t, g, "alice", 80, 30, nil)
 	x.sees("with guide, scout")
 	x.enters("what is there?")

@@ -12,9 +12,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
-	"github.com/meup-protocol/meup/internal/terminal/grants"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -68,9 +67,9 @@ func join(ctx context.Context, opts Options) (*session, error) {
 		return nil, fmt.Errorf("join %s: %w", opts.Space, err)
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	style := blockrender.Colors()
+	style := block.Colors()
 	if opts.NoColor {
-		style = blockrender.Style{}
+		style = block.Style{}
 	}
 	s.model = conversation.New(s.client.Welcome(), conversation.Options{Style: style, Now: opts.Now, NewID: opts.NewID})
 	s.group.Go(s.receive)
@@ -315,7 +314,7 @@ func (s *session) perform(e conversation.Effect) conversation.Event {
 		here, err := s.opts.API.Participants(ctx, s.opts.Space)
 		return conversation.ParticipantsRead{Participants: here, Err: err}
 	case conversation.ReadGrants:
-		list, err := grants.Read(ctx, s.opts.API, s.opts.Space)
+		list, err := conversation.FetchGrants(ctx, s.opts.API, s.opts.Space)
 		return conversation.GrantsRead{Request: e, Envelopes: list, Err: err}
 	}
 	return nil

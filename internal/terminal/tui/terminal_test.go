@@ -20,9 +20,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // TestMain checks for leaked goroutines. The key reader of the library leaks if

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/answers"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -107,7 +107,7 @@ func (b *Builder) Add(it *Item) (agent protocol.ParticipantID, ended bool) {
 		b.first = it
 	}
 	if env.Context != "" { // opened or not
-		if c := b.context(env.Context, it); answers.Opens(env.Kind) && (c.opener == "" || c.asked == env.From) {
+		if c := b.context(env.Context, it); exchange.OpensQuestion(env.Kind) && (c.opener == "" || c.asked == env.From) {
 			if c.opener == "" {
 				c.opener = env.From
 			}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -104,7 +104,7 @@ func (b *Builder) explained(env *protocol.Envelope) *thought {
 // fulfills reports whether a request fulfills the proposal of a call.
 func (c *call) fulfills(request *Item) bool {
 	return request.call && c.proposal && request.Env().Correlation.Names(c.it.Env().ID) &&
-		proposal.Mismatch(c.it.Env(), c.it.asks, request.Env(), request.asks) == ""
+		exchange.CallMismatch(c.it.Env(), c.it.asks, request.Env(), request.asks) == ""
 }
 
 // answerRole says whether the answer of a participant to a call counts.
@@ -155,7 +155,7 @@ func (b *Builder) decide(it *Item) {
 			b.answer(c, it)
 			return
 		case own && c.proposal: // withdrawn
-			b.endCall(c, string(proposal.Decision(env.From, env.From, env.Kind, it.text.text)), it)
+			b.endCall(c, string(exchange.Decision(env.From, env.From, env.Kind, it.text.text)), it)
 			return
 		}
 	}

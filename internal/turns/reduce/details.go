@@ -10,15 +10,14 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/reasondetail"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of the details of an envelope.
 const (
-	maxDetails = 32 << 10                // bytes that an item keeps; a value beyond them is omitted, not cut
-	maxEntries = reasondetail.MaxEntries // of a list, of metadata, of notes and of references
+	maxDetails = 32 << 10   // bytes that an item keeps; a value beyond them is omitted, not cut
+	maxEntries = MaxDetails // of a list, of metadata, of notes and of references
 
 	usageWeight = 80 // bytes of an api.Usage, about
 )
@@ -66,7 +65,7 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 	switch {
 	case metadata:
 		for key, x := range v.Members {
-			if reasondetail.IsScalar(x) {
+			if IsScalar(x) {
 				take(slices.Concat(key.Raw(), []byte(":"), x.Raw()))
 			}
 		}
@@ -80,7 +79,7 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 		if parts != nil {
 			return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
 		}
-	case reasondetail.IsScalar(v):
+	case IsScalar(v):
 		if take(v.Raw()); parts != nil {
 			return parts[0]
 		}
@@ -139,16 +138,16 @@ func addUsage(r *api.Reasoning, u *api.Usage) {
 }
 
 // details returns the details of an item as they are shown, masked.
-func (d *Display) details(raw json.RawMessage) reasondetail.Details {
+func (d *Display) details(raw json.RawMessage) ReasoningDetails {
 	shown := d.params(raw)
 	if shown == nil {
-		return reasondetail.Details{}
+		return ReasoningDetails{}
 	}
 	doc, err := protocol.ParseJSON(shown, protocol.MaxDepth)
 	if err != nil {
-		return reasondetail.Details{} // not reached: it was parsed before, and masking keeps it JSON
+		return ReasoningDetails{} // not reached: it was parsed before, and masking keeps it JSON
 	}
-	return reasondetail.Read(doc.Root())
+	return ReadReasoningDetails(doc.Root())
 }
 
 // renderDetails sets what an agent gave in addition to its texts: the metadata of its

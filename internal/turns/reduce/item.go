@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/outcome"
-	"github.com/meup-protocol/meup/internal/proposal"
-	"github.com/meup-protocol/meup/internal/reasondetail"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -69,7 +67,7 @@ type Item struct {
 	group   int     // that a thought gives; -1: none
 
 	call       bool          // asks for tools/call
-	asks       proposal.Call // what a call asks for, to compare a request with a proposal
+	asks       exchange.Call // what a call asks for, to compare a request with a proposal
 	cancels    bool          // takes a request back
 	params     json.RawMessage
 	paramBytes int // as they were sent
@@ -103,7 +101,7 @@ type masked struct {
 	rules      uint64
 	text, tool string
 	params     json.RawMessage // nil: too long
-	details    reasondetail.Details
+	details    ReasoningDetails
 }
 
 // Weigh is the memory of an item without its masked form, in bytes, about and at
@@ -233,7 +231,7 @@ func (it *Item) readNote(p protocol.Value) {
 func (it *Item) readCall(p protocol.Value) {
 	switch method := p.Get("method"); {
 	case method.EqualText("tools/call"):
-		it.call, it.asks = true, proposal.ReadCall(p)
+		it.call, it.asks = true, exchange.ReadCall(p)
 		params := p.Get("params")
 		it.tool = excerptOf(params.Get("name").Text(), maxName)
 		it.readParameters(params.Get("arguments"))
@@ -254,7 +252,7 @@ func (it *Item) readParameters(args protocol.Value) {
 }
 
 func (it *Item) readResponse(p protocol.Value) {
-	r := outcome.Read(p)
+	r := exchange.ReadResult(p)
 	it.failed, it.bytes, it.text = r.Failed, r.Bytes, excerptOf(r.Text, maxOutcome)
 }
 

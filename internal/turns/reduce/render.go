@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/outcome"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -351,14 +351,14 @@ func (c *call) info(closed bool, d *Display) api.Decision {
 		}
 	case c.outcome == api.OutcomeRejected:
 		info.DecidedBy = c.end.Env().From
-		info.OutcomeText = outcome.Reason(d.of(c.end).text)
+		info.OutcomeText = exchange.OutcomeReason(d.of(c.end).text)
 	}
 	if c.end != nil {
 		ms := max(0, c.end.Env().TS.Sub(c.it.Env().TS).Milliseconds())
 		info.DurationMS = &ms
 		if c.end.Env().Kind == protocol.KindMCPResponse {
 			info.ResultBytes = &c.end.bytes
-			info.OutcomeText = outcome.Result{Failed: c.end.failed, Text: d.of(c.end).text}.String()
+			info.OutcomeText = exchange.Result{Failed: c.end.failed, Text: d.of(c.end).text}.String()
 			if from := c.end.Env().From; from != c.state.from {
 				info.AnsweredBy = from
 			}

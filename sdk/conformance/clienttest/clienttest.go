@@ -21,7 +21,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/jsonmatch"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/sdk/conformance/vector"
 )
 
@@ -52,7 +52,7 @@ func Run(ctx context.Context, v *vector.Vector, o Options) (err error) {
 		o.Output = io.Discard
 	}
 	g := &game{
-		o: o, vars: make(jsonmatch.Vars), log: newLogbook(), attempts: make(chan *attempt), over: make(chan struct{}),
+		o: o, vars: make(testkit.JSONVars), log: newLogbook(), attempts: make(chan *attempt), over: make(chan struct{}),
 		output: &syncWriter{w: o.Output}, role: strings.TrimSpace(v.Files["role"]),
 	}
 	if text := v.Files["welcome"]; text != "" {
@@ -90,7 +90,7 @@ func Run(ctx context.Context, v *vector.Vector, o Options) (err error) {
 type game struct {
 	o             Options
 	url           string
-	vars          jsonmatch.Vars
+	vars          testkit.JSONVars
 	log           *logbook
 	attempts      chan *attempt // upgrades that wait for the script
 	over          chan struct{} // closed when the script has ended

@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
-	"github.com/meup-protocol/meup/internal/jsonmatch"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 	"github.com/meup-protocol/meup/sdk/conformance/vector"
@@ -185,10 +185,10 @@ func compact(raw []byte) []byte {
 // matches compares a frame with the expected one. Without a match it captures nothing.
 func (g *game) matches(expected string, in *inbound) error {
 	var want, got map[string]any
-	if err := jsonmatch.Decode([]byte(expected), &want); err != nil {
+	if err := testkit.DecodeJSON([]byte(expected), &want); err != nil {
 		return err
 	}
-	if err := jsonmatch.Decode(in.frame, &got); err != nil {
+	if err := testkit.DecodeJSON(in.frame, &got); err != nil {
 		return err
 	}
 	got["from"] = bot

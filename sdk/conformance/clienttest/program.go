@@ -12,13 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/agent/subprocess"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // program is the program under test.
 type program struct {
-	*subprocess.Process
+	*mcptools.Process
 	reading sync.WaitGroup
 	stderr  *stderr
 
@@ -37,7 +37,7 @@ func (g *game) start() error {
 		env = os.Environ()
 	}
 	written := &stderr{more: make(chan struct{}, 1), Handler: slog.NewTextHandler(g.output, &slog.HandlerOptions{Level: slog.LevelDebug})}
-	process, err := subprocess.Start(subprocess.Options{
+	process, err := mcptools.StartProcess(mcptools.ProcessOptions{
 		Command: g.o.Command, Dir: g.o.Dir, Grace: 2 * time.Second,
 		Env: append(slices.Clone(env), "MEUP_URL="+g.url, "MEUP_TOKEN="+token, "MEUP_SPACE="+space, "MEUP_ROLE="+g.role),
 		Log: slog.New(written),

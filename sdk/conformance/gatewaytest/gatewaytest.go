@@ -21,7 +21,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/meup-protocol/meup/internal/jsonmatch"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/sdk/conformance/vector"
 )
@@ -147,7 +147,7 @@ func (s *Suite) Run(ctx context.Context, v *vector.Vector) error {
 			return &SkipError{need}
 		}
 	}
-	g := &game{s: s, peers: make(map[string]*peer), vars: jsonmatch.Vars{"run": uuid.NewString(), "space": s.o.Space}}
+	g := &game{s: s, peers: make(map[string]*peer), vars: testkit.JSONVars{"run": uuid.NewString(), "space": s.o.Space}}
 	for name, you := range s.you {
 		g.vars[name] = string(you.ID)
 	}
@@ -168,7 +168,7 @@ func (s *Suite) Run(ctx context.Context, v *vector.Vector) error {
 type game struct {
 	s     *Suite
 	peers map[string]*peer // by the name of the connection
-	vars  jsonmatch.Vars
+	vars  testkit.JSONVars
 }
 
 var errTimeout = errors.New("nothing happened in time")
@@ -299,7 +299,7 @@ func (g *game) compare(got *answer, s vector.Step) error {
 		return nil
 	}
 	var value any
-	if err := jsonmatch.Decode(bytes.TrimSpace(got.body), &value); err != nil {
+	if err := testkit.DecodeJSON(bytes.TrimSpace(got.body), &value); err != nil {
 		return fmt.Errorf("the body is no JSON: %s", vector.Compact(got.body))
 	}
 	if err := g.vars.Compare(s.Body, value); err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/meup-protocol/meup/internal/jsonmatch"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/sdk/conformance/vector"
 )
 
@@ -171,7 +171,7 @@ func (g *game) matches(encoding vector.Encoding, body string, frame []byte) erro
 		return nil
 	}
 	var got any
-	if err := jsonmatch.Decode(frame, &got); err != nil {
+	if err := testkit.DecodeJSON(frame, &got); err != nil {
 		return fmt.Errorf("it is no JSON: %w", err)
 	}
 	return g.vars.Compare(body, got)
@@ -180,7 +180,7 @@ func (g *game) matches(encoding vector.Encoding, body string, frame []byte) erro
 // mayComeAnyTime reports whether a frame has no fixed place among the others.
 func mayComeAnyTime(frame []byte) bool {
 	var env struct{ Kind string }
-	_ = jsonmatch.Decode(frame, &env) // without a kind it has a place
+	_ = testkit.DecodeJSON(frame, &env) // without a kind it has a place
 	return env.Kind == "system.presence" || env.Kind == "system.ack"
 }
 

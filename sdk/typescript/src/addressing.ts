@@ -1,6 +1,6 @@
 /**
  * Which chats of a space are questions for an agent. The rules are those of
- * the reference agent (internal/agent/addressing).
+ * the reference agent (internal/agent/intake).
  */
 
 import { correlations, field, kindOf, obj, recipients, str } from "./read.js";

@@ -1,7 +1,7 @@
 /**
  * The work that earlier processes of an agent left in the log, and the
  * questions that were asked while it was away. The rules are those of the
- * reference agent (internal/agent/catchup).
+ * reference agent (internal/agent/intake).
  */
 
 import type { Api } from "./api.js";

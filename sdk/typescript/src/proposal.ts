@@ -1,7 +1,7 @@
 /**
  * The rules for proposed calls: which envelope settles a proposal and how, and
  * which response counts as the answer. The gateway has the same rules
- * (internal/proposal) and the same test cases in its testdata.
+ * (internal/exchange) and the same test cases in its testdata.
  */
 
 import { canonical } from "./json.js";

@@ -1,6 +1,6 @@
 /**
  * Questions that tool servers ask during a call (elicitation/create of MCP): their
- * flat forms, and the answers. The Go package internal/elicit has the same rules.
+ * flat forms, and the answers. The Go package internal/mcp/elicit has the same rules.
  */
 
 import { arr, field, isObject, obj, str } from "@sdk/read.js";

@@ -5,7 +5,7 @@
  *     <!--AGENT_REASONING:STATUS:SECONDS:["…"]-->
  *     <think>…</think>
  *
- * The terminal has the same rules (internal/textutil/marks.go), held to
+ * The terminal has the same rules (internal/kit/textutil/marks.go), held to
  * the same cases in its testdata.
  */
 

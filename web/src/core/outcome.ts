@@ -1,7 +1,7 @@
 /**
  * The result of a call in a few words: "12 files found", "42 lines" or
  * "error: no such file". The gateway and the commands use the same words
- * (internal/outcome) and the same test cases in its testdata.
+ * (internal/exchange) and the same test cases in its testdata.
  */
 
 import { arr, bool, field, isObject, obj, str } from "@sdk/read.js";

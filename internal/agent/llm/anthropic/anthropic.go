@@ -33,7 +33,6 @@ import (
 	"sync/atomic"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 )
 
 const (
@@ -55,7 +54,7 @@ type Options struct {
 	MaxTokens int    // of an answer; 0 means DefaultMaxTokens
 
 	HTTP   *http.Client // nil means llmhttp's own
-	Retry  llmhttp.Retry
+	Retry  llm.Retry
 	Logger *slog.Logger // nil discards
 }
 
@@ -63,7 +62,7 @@ type Options struct {
 type Model struct {
 	name      string
 	maxTokens int
-	client    *llmhttp.Client
+	client    *llm.Client
 	log       *slog.Logger
 	plain     atomic.Bool // the model was found not to support thinking
 }
@@ -86,7 +85,7 @@ func New(o Options) *Model {
 		name:      o.Model,
 		maxTokens: o.MaxTokens,
 		log:       o.Logger,
-		client: &llmhttp.Client{
+		client: &llm.Client{
 			Provider:   provider,
 			BaseURL:    base,
 			Header:     headers(o.Key),
@@ -120,7 +119,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 	if m.plain.Load() {
 		body = withoutThinking(body)
 	}
-	return llmhttp.Adapt(func() iter.Seq2[llm.Event, error] {
+	return llm.AdaptRequest(func() iter.Seq2[llm.Event, error] {
 		return m.client.Generate(ctx, "/v1/messages", body, req.Whole, m.decoder)
 	}, func(err error) bool {
 		switch thinks := hasThinking(body.Messages); {
@@ -172,15 +171,15 @@ func refusesThinking(err error) bool {
 // decoder decodes one answer.
 type decoder struct {
 	*answer
-	client *llmhttp.Client
+	client *llm.Client
 }
 
-func (m *Model) decoder(emit func(llm.Delta)) llmhttp.Decoder {
+func (m *Model) decoder(emit func(llm.Delta)) llm.Decoder {
 	return decoder{&answer{on: emit}, m.client}
 }
 
 // Event applies an event.
-func (d decoder) Event(ev llmhttp.Event) (last bool, err error) {
+func (d decoder) Event(ev llm.ServerEvent) (last bool, err error) {
 	err = d.explain(d.applyEvent(ev.Name, ev.Data))
 	return d.done, err
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 )
 
 const key = "sk-ant-api03-secret-of-the-test"
@@ -72,7 +71,7 @@ func serve(t *testing.T, replies ...reply) *server {
 func (s *server) model(name string, log io.Writer) *Model {
 	return New(Options{
 		BaseURL: s.URL, Key: key, Model: name, HTTP: s.Client(),
-		Retry:  llmhttp.Retry{Attempts: 2, Sleep: func(context.Context, time.Duration) error { return nil }},
+		Retry:  llm.Retry{Attempts: 2, Sleep: func(context.Context, time.Duration) error { return nil }},
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 }

@@ -31,7 +31,6 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/anthropic"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 	"github.com/meup-protocol/meup/internal/agent/llm/openai"
 )
 
@@ -79,7 +78,7 @@ type Options struct {
 	Getenv func(string) string
 
 	HTTP   *http.Client // nil means llmhttp's own
-	Retry  llmhttp.Retry
+	Retry  llm.Retry
 	Logger *slog.Logger // nil discards
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 )
 
 // chatAnswer assembles an answer of Chat Completions from its chunks.
@@ -38,7 +37,7 @@ func newChatAnswer(m *Model, tools []llm.Tool, emit func(llm.Delta)) *chatAnswer
 }
 
 // Event applies one event, up to [DONE].
-func (a *chatAnswer) Event(ev llmhttp.Event) (last bool, err error) {
+func (a *chatAnswer) Event(ev llm.ServerEvent) (last bool, err error) {
 	if bytes.Equal(bytes.TrimSpace(ev.Data), doneMark) {
 		if !a.begun {
 			return false, a.model.client.Refusal(0, failed, "the answer is empty")

@@ -17,8 +17,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -33,7 +32,7 @@ func serve(t testing.TB, h http.HandlerFunc, set ...func(*Options)) *Model {
 	t.Cleanup(srv.Close)
 	n := 0
 	o := Options{BaseURL: srv.URL + "/v1", Key: "sk-secret-key", Model: "m", Provider: "acme", HTTP: srv.Client(),
-		Retry: llmhttp.Retry{Sleep: func(context.Context, time.Duration) error { return nil }},
+		Retry: llm.Retry{Sleep: func(context.Context, time.Duration) error { return nil }},
 		NewID: func() string { n++; return fmt.Sprintf("made_up_%d", n) }}
 	for _, f := range set {
 		f(&o)

@@ -51,7 +51,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 )
 
 // DefaultBaseURL is OpenAI's own.
@@ -80,8 +79,8 @@ type Options struct {
 	Provider string
 
 	HTTP            *http.Client // nil means llmhttp's own
-	Retry           llmhttp.Retry
-	FirstByte, Idle time.Duration // as in llmhttp.Client
+	Retry           llm.Retry
+	FirstByte, Idle time.Duration // as in llm.Client
 	Logger          *slog.Logger  // nil discards
 	// NewID generates the id of a call that arrived without one; nil means a
 	// random id.
@@ -95,7 +94,7 @@ type Model struct {
 	provider string
 	api      API
 	newID    func() string
-	client   *llmhttp.Client
+	client   *llm.Client
 
 	variant atomic.Uint32 // of type variant: what the server was found to require
 }
@@ -138,7 +137,7 @@ func New(o Options) *Model {
 	if m.newID == nil {
 		m.newID = func() string { return "call_" + rand.Text() }
 	}
-	m.client = &llmhttp.Client{
+	m.client = &llm.Client{
 		Provider: m.provider, BaseURL: o.BaseURL, Header: bearer(o.Key),
 		HTTP: o.HTTP, Retry: o.Retry, Logger: o.Logger,
 		FirstByte: o.FirstByte, Idle: o.Idle,
@@ -162,14 +161,14 @@ func (m *Model) Provider() string { return m.provider }
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
 	items := m.api == Responses
 	var sent variant
-	return llmhttp.Adapt(func() iter.Seq2[llm.Event, error] {
+	return llm.AdaptRequest(func() iter.Seq2[llm.Event, error] {
 		sent = variant(m.variant.Load())
 		if m.api == Responses {
-			return m.client.Generate(ctx, "/responses", m.responsesBody(req, sent, items), req.Whole, func(emit func(llm.Delta)) llmhttp.Decoder {
+			return m.client.Generate(ctx, "/responses", m.responsesBody(req, sent, items), req.Whole, func(emit func(llm.Delta)) llm.Decoder {
 				return newResponsesAnswer(m, emit)
 			})
 		}
-		return m.client.Generate(ctx, "/chat/completions", m.chatBody(req, sent), req.Whole, func(emit func(llm.Delta)) llmhttp.Decoder {
+		return m.client.Generate(ctx, "/chat/completions", m.chatBody(req, sent), req.Whole, func(emit func(llm.Delta)) llm.Decoder {
 			return newChatAnswer(m, req.Tools, emit)
 		})
 	}, func(err error) bool {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 )
 
 var question = llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "q"}}}
@@ -226,7 +225,7 @@ func TestGenerate_BusyRetried(t *testing.T) {
 		}
 		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n"))(w, r)
 	}, func(o *Options) {
-		o.Retry = llmhttp.Retry{Sleep: func(_ context.Context, d time.Duration) error {
+		o.Retry = llm.Retry{Sleep: func(_ context.Context, d time.Duration) error {
 			if d != time.Second {
 				t.Errorf("waits %v", d)
 			}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 )
 
 const maxOutputs = 1000 // items of one answer
@@ -116,7 +115,7 @@ func newResponsesAnswer(m *Model, emit func(llm.Delta)) *responsesAnswer {
 }
 
 // Event applies one event. Events of unknown types are ignored.
-func (a *responsesAnswer) Event(ev llmhttp.Event) (last bool, err error) {
+func (a *responsesAnswer) Event(ev llm.ServerEvent) (last bool, err error) {
 	var e responsesEvent
 	if bytes.Equal(bytes.TrimSpace(ev.Data), doneMark) { // some servers send it after the last event
 		return false, fmt.Errorf("no response.completed: %w", llm.ErrTruncated)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 )
 
 func useResponses(o *Options) { o.API = Responses }
@@ -191,7 +190,7 @@ func TestResponses_RateLimit(t *testing.T) {
 			answers("text/event-stream", []byte("data: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{}}\n\n"))(w, r)
 		}
 	}, useResponses, func(o *Options) {
-		o.Retry = llmhttp.Retry{Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }}
+		o.Retry = llm.Retry{Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }}
 	})
 	resp, err := llm.Ask(t.Context(), m, question, func(llm.Delta) {})
 	if err != nil || resp.Message.Text != "Hi" || requests != 3 || len(waits) != 2 || waits[0] != 1500*time.Millisecond {
@@ -231,13 +230,13 @@ func TestResponses_HostileServer(t *testing.T) {
 			for err := error(nil); err == nil; {
 				_, err = io.WriteString(w, piece)
 			}
-		}, llmhttp.ErrTooLarge, "an event of more than"},
+		}, llm.ErrTooLarge, "an event of more than"},
 		"silence": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, "data: {\"type\":\"response.created\",\"response\":{}}\n\n")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, llmhttp.ErrStalled, ""},
+		}, llm.ErrStalled, ""},
 		"a web page":        {answers("text/html", []byte("<html>")), nil, "is the base URL right?"},
 		"text":              {answers("text/plain", []byte("hello")), llm.ErrTruncated, ""},
 		"an answer of chat": {answers("application/json", []byte(`{"choices":[{"message":{"content":"hi"}}]}`)), llm.ErrTruncated, ""},
@@ -245,7 +244,7 @@ func TestResponses_HostileServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := serve(t, tc.serve, useResponses, func(o *Options) {
-				if tc.want == llmhttp.ErrStalled { //nolint:errorlint // a test case
+				if tc.want == llm.ErrStalled { //nolint:errorlint // a test case
 					o.Idle = 50 * time.Millisecond
 				}
 			})
@@ -288,7 +287,7 @@ func FuzzResponses(f *testing.F) {
 			}
 		})
 		for line := range strings.SplitSeq(lines, "\n") {
-			done, err := a.Event(llmhttp.Event{Data: []byte(line)})
+			done, err := a.Event(llm.ServerEvent{Data: []byte(line)})
 			if err != nil {
 				return
 			}

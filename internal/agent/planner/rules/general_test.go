@@ -9,13 +9,13 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 func TestRules_EverythingServer(t *testing.T) {
-	set, err := mcptools.Start(t.Context(), []mcptools.Server{{Command: []string{mcptoolstest.EverythingServer(t)}}}, mcptools.Options{})
+	set, err := mcptools.Start(t.Context(), []mcptools.Server{{Command: []string{testkit.EverythingServer(t)}}}, mcptools.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

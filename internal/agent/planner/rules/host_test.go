@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
 )
 
 // A path that one host lists is never passed to a tool of another host.
@@ -77,7 +77,7 @@ func TestRules_PathsPerHost(t *testing.T) {
 
 func serveFolder(t *testing.T, name string) *mcptools.Set {
 	t.Helper()
-	server, closeDir, err := docserver.New(folder(t, name, docs), "test")
+	server, closeDir, err := toolserver.NewDocuments(folder(t, name, docs), "test")
 	if err != nil {
 		t.Fatal(err)
 	}

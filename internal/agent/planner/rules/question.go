@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // question is a parsed question.

@@ -8,15 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -101,13 +100,13 @@ func session(t *testing.T, set *mcptools.Set, question string, maxSteps int, his
 // installed, the reference implementation's.
 func servers(t *testing.T, dir string) map[string]*mcptools.Set {
 	t.Helper()
-	own, closeDir, err := docserver.New(dir, "test")
+	own, closeDir, err := toolserver.NewDocuments(dir, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = closeDir() })
 	all := map[string]mcptools.Server{"docserver": {InProcess: own}}
-	if path := mcptoolstest.FindFilesystemServer(); path != "" {
+	if path := testkit.FindFilesystemServer(); path != "" {
 		all["server-filesystem"] = mcptools.Server{Command: []string{path, dir}}
 	}
 	sets := make(map[string]*mcptools.Set)

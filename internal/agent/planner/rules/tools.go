@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // tool is a tool with its parsed name and schema.

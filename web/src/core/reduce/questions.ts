@@ -1,7 +1,7 @@
 /**
  * The question that a chat answers, or that a context is opened for, if no
  * correlation names it. MEW clients acknowledge a chat and correlate nothing
- * else to it. The gateway has the same rules (internal/answers), and the same
+ * else to it. The gateway has the same rules (internal/exchange), and the same
  * test cases in internal/turns/testdata.
  */
 

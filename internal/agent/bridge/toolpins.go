@@ -1,0 +1,266 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// MethodAccept is the method of the request that accepts a definition. Its
+// params have the name of the tool and the hash: {"name", "sha256"}.
+const MethodAccept = "tools/accept"
+
+// Bounds. A server that makes up new tools or definitions cannot fill the log.
+const (
+	maxTools     = 4096 // pinned; further ones have to be accepted
+	maxSums      = 256  // accepted definitions of a tool
+	maxProposals = 16   // for one tool, of one process
+	maxEntry     = 32 << 10
+	pageSize     = 200
+	maxPages     = 1000
+)
+
+// PinHistory is the part of *api.Client that reads the log.
+type PinHistory interface {
+	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
+}
+
+// PinOptions configures Pins. All but Required and Logger are required.
+type PinOptions struct {
+	Space   participant.Space
+	History PinHistory
+	// Required: without the right to write pins, tools are held back. If it is
+	// false, they are not pinned then.
+	Required bool
+	Logger   *slog.Logger // nil discards
+}
+
+// Pins are the accepted definitions of a server's tools. Its methods are safe for
+// concurrent use.
+type Pins struct {
+	opts PinOptions
+	log  *slog.Logger
+	you  protocol.ParticipantID
+	name string // of the space
+	// limit is the size of an envelope, in bytes.
+	limit int
+	lock  chan struct{}
+
+	mu       sync.Mutex
+	off      bool            // the participant may not write pins
+	tools    map[string]*pin // by name
+	current  map[string]bool // tools of the last lists, and whether they are accepted
+	since    protocol.Seq    // pins up to here were read
+	logID    string
+	proposed map[string]bool // names and hashes that were proposed
+	readAll  bool            // the proposals of earlier processes were read
+}
+
+// pin is the state of one tool.
+type pin struct {
+	sums      map[string]bool
+	last      shown // the definition that was accepted last
+	proposals int
+}
+
+// NewPins returns the pins of a participant. They are read from the log when the
+// first tools are checked.
+func NewPins(o PinOptions) *Pins {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	w := o.Space.Welcome()
+	return &Pins{
+		opts: o, log: o.Logger, you: w.You.ID, name: w.Space.Name, logID: w.Space.Log, limit: limitOf(w), lock: make(chan struct{}, 1),
+		tools: make(map[string]*pin), current: make(map[string]bool), proposed: make(map[string]bool),
+	}
+}
+
+// limitOf returns the size of the largest envelope that the gateway accepts.
+func limitOf(w protocol.Welcome) int {
+	if most := w.You.Limits.MessageBytes; most > 0 {
+		return int(most)
+	}
+	return 1 << 20
+}
+
+// HeldBackError reports that a tool may not be used.
+type HeldBackError struct{ Tool string }
+
+func (e *HeldBackError) Error() string {
+	return fmt.Sprintf("the definition of the tool %s has changed and was not accepted yet; a participant has to fulfill the proposal of tools/accept", e.Tool)
+}
+
+// Check returns which of the definitions are accepted. New tools are pinned, and
+// changed ones are proposed. After an error none may be used.
+func (p *Pins) Check(ctx context.Context, list []Definition) ([]bool, error) {
+	select {
+	case p.lock <- struct{}{}: // one check at a time
+		defer func() { <-p.lock }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	_, fresh, changed := p.sort(list)
+	if len(fresh)+len(changed) > 0 || p.unread() {
+		if err := p.read(ctx); err != nil { // another process may have pinned or accepted them
+			return nil, err
+		}
+		_, fresh, _ = p.sort(list)
+	}
+	if len(fresh) > 0 {
+		if err := p.write(ctx, fresh, ""); err != nil {
+			return nil, err
+		}
+		if err := p.read(ctx); err != nil { // the first process to pin a tool decides
+			return nil, err
+		}
+	}
+	accepted, _, changed := p.sort(list)
+	p.record(list, accepted)
+	for _, d := range changed {
+		if err := p.propose(ctx, d); err != nil {
+			p.log.Warn("a changed tool was not proposed; send the request tools/accept to accept it", "tool", d.Name, "sha256", d.Sum(), "err", err)
+		}
+	}
+	return accepted, nil
+}
+
+func (p *Pins) unread() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.readAll && !p.off
+}
+
+// sort returns which definitions are accepted, and the ones that are not: of
+// tools without a pin, and of tools that had another definition.
+func (p *Pins) sort(list []Definition) (accepted []bool, fresh, changed []Definition) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	accepted = make([]bool, len(list))
+	for i, d := range list {
+		switch known := p.tools[d.Name]; {
+		case p.off || known != nil && known.sums[d.Sum()]:
+			accepted[i] = true
+		case known == nil && len(p.tools)+len(fresh) < maxTools:
+			fresh = append(fresh, d)
+		default:
+			changed = append(changed, d)
+		}
+	}
+	return accepted, fresh, changed
+}
+
+// record stores which tools of a list are accepted.
+func (p *Pins) record(list []Definition, accepted []bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.current)+len(list) > 2*maxTools {
+		clear(p.current)
+	}
+	for i, d := range list {
+		p.current[d.Name] = accepted[i]
+	}
+}
+
+// Callable reports whether a tool was accepted; known is false if it was in no
+// list since the last change.
+func (p *Pins) Callable(name string) (accepted, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	accepted, known = p.current[name]
+	return accepted, known
+}
+
+// Changed drops the results of earlier checks: the server's tools may have changed.
+func (p *Pins) Changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.current)
+}
+
+// ErrAcceptParams: the params of a request name no definition.
+var ErrAcceptParams = errors.New("invalid params: expected name and sha256, the hash in the proposal")
+
+// Accept pins the definition that the params of a request name. request is the id
+// of its envelope.
+func (p *Pins) Accept(ctx context.Context, params protocol.Value, request protocol.ID) error {
+	name, sum := params.Get("name").Text(), params.Get("sha256").Text()
+	if name == "" || len(sum) != 64 {
+		return ErrAcceptParams
+	}
+	var s shown
+	if after := params.Get("after"); after.Exists() {
+		s.read(after)
+	}
+	p.mu.Lock()
+	if known := p.tools[name]; known != nil { // the proposal has the changed parts only
+		s = s.over(known.last)
+	}
+	p.mu.Unlock()
+	if err := p.writeEntry(ctx, []entry{{Name: name, Sum: sum, shown: s}}, request); err != nil {
+		return err
+	}
+	if err := p.read(ctx); err != nil {
+		return err
+	}
+	p.Changed()
+	return nil
+}
+
+// propose asks the other participants to accept a definition, once.
+func (p *Pins) propose(ctx context.Context, d Definition) error {
+	key := d.Name + "\n" + d.Sum()
+	p.mu.Lock()
+	known := p.tools[d.Name]
+	if known == nil {
+		p.mu.Unlock()
+		return errTools
+	}
+	done, before := p.proposed[key] || known.proposals >= maxProposals, known.last
+	if !done {
+		p.proposed[key] = true
+		known.proposals++
+	}
+	p.mu.Unlock()
+	if done {
+		return nil
+	}
+	after, changed := show(d, p.limit).without(before)
+	before, _ = before.without(show(d, p.limit))
+	p.log.Warn("the definition of a tool has changed; it is held back until it is accepted", "tool", d.Name, "changed", changed)
+	err := p.sendProposal(ctx, acceptParams{d.Name, changed, before, after, d.Sum()})
+	var refused *protocol.Error
+	if errors.As(err, &refused) && refused.Code != protocol.CodeCapabilityViolation { // such as names in a schema that differ only by case
+		err = p.sendProposal(ctx, acceptParams{d.Name, changed, before.hidden(), after.hidden(), d.Sum()})
+	}
+	if err != nil {
+		p.mu.Lock()
+		delete(p.proposed, key)
+		p.mu.Unlock()
+	}
+	return err
+}
+
+var errTools = fmt.Errorf("%d tools are pinned, which is the limit", maxTools)
+
+func (p *Pins) sendProposal(ctx context.Context, params acceptParams) error {
+	_, err := p.opts.Space.Send(ctx, protocol.Envelope{Kind: protocol.KindMCPProposal, Payload: mustMarshal(map[string]any{
+		"method": MethodAccept, "participant_id": p.you, "params": params,
+	})})
+	return err
+}
+
+// acceptParams are the params of a proposal, in the order in which they are read.
+type acceptParams struct {
+	Name    string   `json:"name"`
+	Changed []string `json:"changed"`
+	Before  shown    `json:"before"`
+	After   shown    `json:"after"`
+	Sum     string   `json:"sha256"`
+}

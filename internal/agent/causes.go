@@ -1,0 +1,98 @@
+// Package causes describes why the work on a question ended: for the space, and for
+// the operator's log.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/safety/redact"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// PublicError is a cause whose text is for the space.
+type PublicError string
+
+// Error returns the text.
+func (e PublicError) Error() string { return string(e) }
+
+// Public returns the text.
+func (e PublicError) Public() string { return string(e) }
+
+// CancelledError is the cause that ends a question or a part of it.
+type CancelledError struct {
+	By      protocol.ParticipantID
+	Reason  string
+	Context protocol.ContextPath // already closed; "": the question was withdrawn
+	// TakenOver: another process of the same participant cancelled it and
+	// continues it.
+	TakenOver bool
+}
+
+// Error names the participant that cancelled and its reason.
+func (c *CancelledError) Error() string {
+	if c.Reason == "" {
+		return fmt.Sprintf("cancelled by %s", c.By)
+	}
+	return fmt.Sprintf("cancelled by %s: %s", c.By, c.Reason)
+}
+
+// Public returns the text, which is for the space.
+func (c *CancelledError) Public() string { return c.Error() }
+
+// ExplainCause describes a cause for the space. Text from elsewhere in an error
+// (addresses of this network, quotes from a provider) is written only to the
+// log. An error with a method Public describes itself.
+func ExplainCause(cause error) string {
+	var (
+		refusal *protocol.Error
+		public  interface{ Public() string }
+		network net.Error
+		service *reasoner.APIError
+	)
+	switch {
+	case errors.As(cause, &refusal):
+		return fmt.Sprintf("the gateway refused it (%s: %s)", refusal.Code, trimStop(refusal.Message))
+	case errors.As(cause, &public):
+		return public.Public()
+	case errors.As(cause, &service):
+		return "the Reasoning API answered with " + llm.PublicCode(service.Status, service.Code)
+	case errors.Is(cause, reasoner.ErrTimeout):
+		return "the Reasoning API did not answer in time"
+	case errors.Is(cause, llm.ErrTruncated):
+		return "the model's answer was cut off"
+	case errors.Is(cause, context.DeadlineExceeded):
+		return "it took too long"
+	case errors.Is(cause, contextwindow.ErrTooLarge):
+		return "the instructions and the question do not fit the context window of the model"
+	case errors.As(cause, &network):
+		return "the model or the Reasoning API cannot be reached"
+	}
+	for _, plain := range []error{
+		planner.ErrRefused, planner.ErrRemote, planner.ErrLength, planner.ErrSilent, planner.ErrBadCalls, planner.ErrForced,
+	} {
+		if errors.Is(cause, plain) {
+			return plain.Error()
+		}
+	}
+	return "internal error; see the log of the agent"
+}
+
+// ErrorForLog formats an error for the operator's log. Secrets are masked, because
+// the error may quote a key.
+func ErrorForLog(err error) string {
+	rules, broken := redact.Default()
+	if broken != nil { // the rules are built in
+		return ExplainCause(err)
+	}
+	return rules.Mask(err.Error())
+}
+
+func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }

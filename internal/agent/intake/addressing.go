@@ -1,0 +1,302 @@
+// Package addressing decides which chats of a space are questions for an agent.
+package intake
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Mode selects the chats that an agent treats as questions.
+type Mode string
+
+// The modes. In every mode, an agent never answers itself, and answers another
+// agent only if that agent addresses or mentions it.
+const (
+	// Addressed: chats that name the agent in `to`.
+	Addressed Mode = "addressed"
+	// Mentioned: also chats with @name in their text.
+	Mentioned Mode = "mentioned"
+	// Any: also every chat that a participant other than an agent sends to all,
+	// unless it mentions another connected agent, or begins with a mention of
+	// another name, connected or not.
+	Any Mode = "any"
+	// Auto: like Any while no other agent is connected, otherwise like
+	// Mentioned.
+	Auto Mode = "auto"
+)
+
+// ParseMode parses the name of a mode.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case Addressed, Mentioned, Any, Auto:
+		return m, nil
+	}
+	return "", fmt.Errorf("unknown mode %q: there are %s, %s, %s and %s", s, Auto, Any, Mentioned, Addressed)
+}
+
+// maxAgentQuestions bounds the questions of one agent that are answered before
+// a participant other than an agent sends a chat. It ends loops of agents whose
+// chats do not correlate to one another.
+const maxAgentQuestions = 16
+
+// maxAgents bounds the set of participants detected as agents.
+const maxAgents = 10_000
+
+// Classifier decides which chats are questions. It is used by one goroutine.
+//
+// The protocol does not mark agents. A participant is treated as an agent if
+// its capabilities name reasoning (a capability for all kinds does not count),
+// or, until it leaves, if it was seen to start reasoning about another
+// participant's chat: people contribute to the reasoning of others, but do not
+// open a context for every answer. A chat of its own does not reset this,
+// because two agents that send such chats would never stop.
+type Classifier struct {
+	you   protocol.ParticipantID
+	names []string // for mentions, lower case
+	mode  Mode
+	hops  int
+
+	agents       map[protocol.ParticipantID]bool // seen to start reasoning about a chat
+	participants []protocol.Participant
+	depth        hopTable
+	rateGuard    map[protocol.ParticipantID]int
+}
+
+// NewClassifier returns the classifier of the agent you. name is a name for mentions in
+// addition to the id, "" for none. maxHops bounds a chain of agent answers that
+// follow one another.
+func NewClassifier(you protocol.ParticipantID, name string, mode Mode, maxHops int, participants []protocol.Participant) *Classifier {
+	t := &Classifier{
+		you: you, mode: mode, hops: maxHops,
+		names:        []string{strings.ToLower(string(you))},
+		agents:       make(map[protocol.ParticipantID]bool),
+		rateGuard:    make(map[protocol.ParticipantID]int),
+		participants: participants,
+	}
+	if name != "" {
+		t.names = append(t.names, strings.ToLower(strings.TrimPrefix(name, "@")))
+	}
+	return t
+}
+
+// Observe records the facts in an envelope about which participants are agents
+// and which chat answers which.
+func (t *Classifier) Observe(env *protocol.Envelope, welcome func() protocol.Welcome) {
+	switch {
+	case env.Kind == protocol.KindSystemPresence:
+		t.participants = welcome().Participants
+		t.forget(env)
+	case env.Kind == protocol.KindSystemWelcome:
+		t.participants = welcome().Participants
+	case env.Kind == protocol.KindReasoningStart && env.From == t.you:
+		x := hop{from: t.you, opens: true}
+		if who := env.ParsePayload().Get("participant_id").Text(); who != "" { // it is asked to reason there
+			x.asks, x.to = true, []protocol.ParticipantID{protocol.ParticipantID(who)}
+		}
+		t.depth.put(env.ID, x)
+	case env.Kind == protocol.KindReasoningStart:
+		if len(t.agents) < maxAgents && t.answersAChat(env) {
+			t.agents[env.From] = true
+		}
+	case env.Kind == protocol.KindChat:
+		t.depth.note(env, t.isAgent(env.From) || env.From == t.you)
+		if env.From != t.you && !t.isAgent(env.From) {
+			clear(t.rateGuard)
+		}
+	}
+}
+
+// answersAChat reports whether an envelope correlates to a recent chat of
+// another participant.
+func (t *Classifier) answersAChat(env *protocol.Envelope) bool {
+	return slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
+		of := t.depth.at(id)
+		return of.from != "" && of.from != env.From && !of.opens
+	})
+}
+
+// forget drops the state of a participant that left.
+func (t *Classifier) forget(env *protocol.Envelope) {
+	var p protocol.Presence
+	if json.Unmarshal(env.Payload, &p) == nil && p.Event == protocol.PresenceLeave {
+		delete(t.agents, p.Participant.ID)
+	}
+}
+
+// IsQuestion reports whether a chat is a question for this agent.
+func (t *Classifier) IsQuestion(env *protocol.Envelope) bool {
+	text := ChatText(env)
+	if env.From == t.you || env.From == protocol.GatewayID || strings.TrimSpace(text) == "" {
+		return false
+	}
+	if !env.AddressedTo(t.you) && len(env.To) > 0 {
+		return false // addressed to another participant
+	}
+	if t.answersMe(env) {
+		return false
+	}
+	if t.Names(env) {
+		return !t.isAgent(env.From) || t.allowsAgent(env)
+	}
+	if env.Context != "" || t.isAgent(env.From) || textutil.LeadingMention(text) != "" {
+		return false // a remark in a context, an agent's answer, or for another name
+	}
+	return t.mode == Any && !t.mentionsOther(text) || t.mode == Auto && !t.hasOtherAgent()
+}
+
+// answersMe reports whether a chat answers one that this agent sent to ask: the chat of an agent
+// that correlates to it, or of a participant that it was addressed to. A chat about an answer of
+// this agent is none, nor is what a person says about a chat of this agent to all.
+func (t *Classifier) answersMe(env *protocol.Envelope) bool {
+	return slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
+		of := t.depth.at(id)
+		return of.from == t.you && of.asks && (slices.Contains(of.to, env.From) || t.isAgent(env.From))
+	})
+}
+
+// Names reports whether a chat names this agent: in to, or in its text if the mode
+// allows that.
+func (t *Classifier) Names(env *protocol.Envelope) bool {
+	return env.AddressedTo(t.you) || t.mode != Addressed && textutil.Mentions(ChatText(env), t.names...)
+}
+
+// allowsAgent reports whether to answer another question of an agent, and
+// counts it.
+func (t *Classifier) allowsAgent(env *protocol.Envelope) bool {
+	if t.depth.of(env.ID) >= t.hops || t.rateGuard[env.From] >= maxAgentQuestions {
+		return false
+	}
+	t.rateGuard[env.From]++
+	return true
+}
+
+// AllowsPart reports whether to reason about another part for an agent, and
+// counts it. People are not bounded.
+func (t *Classifier) AllowsPart(from protocol.ParticipantID) bool {
+	if !t.isAgent(from) {
+		return true
+	}
+	if t.rateGuard[from] >= maxAgentQuestions {
+		return false
+	}
+	t.rateGuard[from]++
+	return true
+}
+
+// Agents returns the connected participants that are agents.
+func (t *Classifier) Agents() []protocol.ParticipantID {
+	var list []protocol.ParticipantID
+	for i := range t.participants {
+		if id := t.participants[i].ID; id != t.you && t.isAgent(id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// hasOtherAgent reports whether another agent is connected.
+func (t *Classifier) hasOtherAgent() bool {
+	return slices.ContainsFunc(t.participants, func(p protocol.Participant) bool { return p.ID != t.you && t.isAgent(p.ID) })
+}
+
+func (t *Classifier) isAgent(id protocol.ParticipantID) bool {
+	if t.agents[id] {
+		return true
+	}
+	i := slices.IndexFunc(t.participants, func(p protocol.Participant) bool { return p.ID == id })
+	return i >= 0 && participant.IsAgent(t.participants[i].Capabilities)
+}
+
+// mentionsOther reports whether a text mentions another connected agent.
+func (t *Classifier) mentionsOther(text string) bool {
+	return slices.ContainsFunc(t.Agents(), func(id protocol.ParticipantID) bool {
+		return textutil.Mentions(text, string(id))
+	})
+}
+
+// WithoutMention returns a text without a mention of this agent at its beginning,
+// unless nothing else is in it. It may be called at any time.
+func (t *Classifier) WithoutMention(text string) string {
+	for _, name := range t.names {
+		if rest, found := textutil.CutMention(text, name); found && rest != "" {
+			return rest
+		}
+	}
+	return text
+}
+
+// ChatText returns the text of a chat, from either of the fields.
+func ChatText(env *protocol.Envelope) string {
+	var p struct {
+		Message string `json:"message"`
+		Text    string `json:"text"`
+	}
+	_ = json.Unmarshal(env.Payload, &p) // a payload of another form has no text
+	if p.Message != "" {
+		return p.Message
+	}
+	return p.Text
+}
+
+// hopTable stores the sender of each recent chat and of the contexts of this agent, and the
+// number of consecutive agent answers that led to a chat. It keeps two generations and drops
+// the older one when the newer one is full.
+type hopTable struct {
+	young, old map[protocol.ID]hop
+}
+
+type hop struct {
+	from  protocol.ParticipantID
+	depth int
+	opens bool                     // a reasoning.start
+	asks  bool                     // a chat that answers none of another participant, or a start that asks one to reason
+	to    []protocol.ParticipantID // who is asked
+}
+
+const maxHopEntries = 2048
+
+func (h *hopTable) note(env *protocol.Envelope, byAgent bool) {
+	x := hop{from: env.From, asks: !h.answers(env)}
+	if x.asks {
+		x.to = env.To
+	}
+	if byAgent {
+		x.depth = 1
+		for _, id := range env.Correlation.IDs {
+			x.depth = max(x.depth, h.of(id)+1)
+		}
+	}
+	h.put(env.ID, x)
+}
+
+// answers reports whether a chat outside of contexts correlates to one of another participant
+// that receives it. An envelope that is not known counts as such a chat.
+func (h *hopTable) answers(env *protocol.Envelope) bool {
+	return env.Context == "" && slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
+		asker := h.at(id).from
+		return asker == "" || asker != env.From && (len(env.To) == 0 || env.AddressedTo(asker))
+	})
+}
+
+func (h *hopTable) put(id protocol.ID, x hop) {
+	if h.young == nil || len(h.young) >= maxHopEntries {
+		h.young, h.old = make(map[protocol.ID]hop), h.young
+	}
+	h.young[id] = x
+}
+
+func (h *hopTable) of(id protocol.ID) int { return h.at(id).depth }
+
+// at returns the entry of an envelope; zero if there is no entry.
+func (h *hopTable) at(id protocol.ID) hop {
+	if x, ok := h.young[id]; ok {
+		return x
+	}
+	return h.old[id]
+}

@@ -1,0 +1,103 @@
+// Package toolbox names the tools that an agent can call: its own tools, and the tools of
+// other participants.
+package agent
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/participant"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// BoxTool identifies a tool that can be called: one of the agent's own servers, or
+// of another participant.
+type BoxTool struct {
+	Owner protocol.ParticipantID // "" for the agent's own
+	Name  string                 // as the owner names it
+}
+
+// Toolbox is the set of tools that can be called, by the name that the planner
+// uses.
+type Toolbox struct {
+	Plannable []planner.Tool
+	tools     map[string]BoxTool
+}
+
+// Find returns the tool with that name. An unknown name resolves to the agent's
+// own servers, which then return an error.
+func (b *Toolbox) Find(name string) BoxTool {
+	if t, ok := b.tools[name]; ok {
+		return t
+	}
+	return BoxTool{Name: name}
+}
+
+// AddOffered adds the tools of other participants. The resulting names are
+// unique no matter which names the participants choose.
+func (b *Toolbox) AddOffered(offered []PeerTool) {
+	claims := make(map[string]int, len(offered))
+	for _, t := range offered {
+		claims[t.Name]++
+		claims[qualified(t)]++
+	}
+	for _, t := range offered {
+		name := t.Name
+		if b.taken(name) || claims[name] > 1 {
+			name = qualified(t)
+		}
+		if b.taken(name) || claims[name] > 1 {
+			owner := sha256.Sum256([]byte(t.Owner))
+			name += "__" + hex.EncodeToString(owner[:4])
+		}
+		b.Add(name, BoxTool{Owner: t.Owner, Name: t.Name}, t.Tool)
+	}
+}
+
+func qualified(t PeerTool) string { return string(t.Owner) + "__" + t.Name }
+
+// taken reports whether a name belongs to another tool, or to one of the
+// planner's own.
+func (b *Toolbox) taken(name string) bool {
+	_, taken := b.tools[name]
+	return taken || planner.IsBuiltin(name)
+}
+
+// Add adds a tool under a name, unless the name is taken.
+func (b *Toolbox) Add(name string, where BoxTool, t mcptools.Tool) {
+	if b.taken(name) {
+		return
+	}
+	if b.tools == nil {
+		b.tools = make(map[string]BoxTool)
+	}
+	b.tools[name] = where
+	b.Plannable = append(b.Plannable, planner.Tool{
+		Name: name, Description: t.Description, InputSchema: t.InputSchema, ReadOnly: t.ReadOnly, Hinted: t.Hinted,
+		Host: string(where.Owner) + "/" + t.Server,
+	})
+}
+
+// NoteRights sets NeedsApproval of the tools that the capabilities of the agent
+// cannot allow it to call.
+func (b *Toolbox) NoteRights(you protocol.ParticipantID, capabilities []json.RawMessage) {
+	for i := range b.Plannable {
+		t := b.tools[b.Plannable[i].Name]
+		b.Plannable[i].NeedsApproval = !participant.MayCall(capabilities, cmp.Or(t.Owner, you), t.Name)
+	}
+}
+
+// NameOf returns the name that the planner uses for a tool. A tool that is not
+// offered now keeps the owner's name for it.
+func (b *Toolbox) NameOf(t BoxTool) string {
+	for name, offered := range b.tools {
+		if offered == t {
+			return name
+		}
+	}
+	return t.Name
+}

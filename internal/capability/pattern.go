@@ -1,0 +1,285 @@
+package capability
+
+import "github.com/meup-protocol/meup/protocol"
+
+type class uint8
+
+const (
+	classAny    class = iota // "**"
+	classScalar              // "*"
+	classNone                // "!*" and "!**"
+	classText                // any other string
+	classNumber
+	classWord   // true, false, null
+	classOneOf  // an array
+	classObject // an object
+)
+
+// Pattern is a compiled field pattern.
+type Pattern struct {
+	class  class
+	text   text             // classText
+	number protocol.Decimal // classNumber
+	word   string           // classWord
+	alts   []Pattern        // classOneOf
+	fields []field          // classObject
+	// scalars: of classNone, "!*" rather than "!**".
+	scalars bool
+	// absent: in a deny rule the pattern matches a field that is not there.
+	absent bool
+	Source string // as it was written
+	// inner: a step of a path; its Source is the source of the path's value.
+	inner bool
+}
+
+// field asks that some value that key selects is matched by value.
+type field struct {
+	key   key
+	value Pattern
+}
+
+type keyClass uint8
+
+const (
+	keyName  keyClass = iota
+	keyGlob           // a glob over names
+	keyIndex          // "[0]" of a path
+	keyChild          // "[*]" and ".*" of a path: members and elements
+	keyDeep           // "**" and ".." of a path
+)
+
+// key selects values inside an object or array.
+type key struct {
+	class  keyClass
+	name   string // keyName
+	glob   glob   // keyGlob
+	folded glob   // keyGlob, in the case that deny rules compare in
+	index  int    // keyIndex
+	source string
+}
+
+// Match reports whether the pattern matches a value that is there.
+func (p *Pattern) Match(v protocol.Value, m Mode, w *Work) bool {
+	if v.Type() == protocol.TypeArray && p.class != classAny {
+		return p.matchArray(v, m, w)
+	}
+	return p.matchOne(v, m, w)
+}
+
+// matchOne matches a value that is not an array.
+func (p *Pattern) matchOne(v protocol.Value, m Mode, w *Work) bool {
+	if !w.Spend(1) {
+		return m.deny()
+	}
+	t := v.Type()
+	switch p.class {
+	case classAny:
+		return true
+	case classScalar:
+		return t != protocol.TypeObject
+	case classNone:
+		return m.deny() && p.scalars && t == protocol.TypeObject
+	case classText:
+		if t != protocol.TypeString {
+			return m.deny() && p.text.negate
+		}
+		return p.text.holdsValue(v, m, w)
+	case classNumber:
+		if t != protocol.TypeNumber {
+			return false
+		}
+		return protocol.ParseDecimal(v.Raw()).Equal(p.number)
+	case classWord:
+		return string(v.Raw()) == p.word
+	case classOneOf:
+		for i := range p.alts {
+			if p.alts[i].Match(v, m, w) {
+				return true
+			}
+		}
+		return false
+	}
+	return p.matchFields(v, m, w)
+}
+
+// matchArray matches an array against any pattern but "**".
+func (p *Pattern) matchArray(v protocol.Value, m Mode, w *Work) bool {
+	if p.class == classObject && p.matchFields(v, m, w) {
+		return true
+	}
+	if m.deny() {
+		return p.matchAnyElement(v, m, w)
+	}
+	switch p.class {
+	case classOneOf, classText, classScalar:
+		return p.matchEvery(v, m, w)
+	}
+	return false
+}
+
+// matchAnyElement looks for an element that matches; in a deny rule an empty
+// array counts as an absent field.
+func (p *Pattern) matchAnyElement(v protocol.Value, m Mode, w *Work) bool {
+	some := false
+	for e := range v.Elements {
+		if p.matchElement(e, m, w) {
+			return true
+		}
+		some = true
+	}
+	return !some && m == ModeDeny && p.absent && (p.class != classNone || p.scalars)
+}
+
+// matchEvery reports whether there are elements and all of them match.
+func (p *Pattern) matchEvery(v protocol.Value, m Mode, w *Work) bool {
+	some := false
+	for e := range v.Elements {
+		if !p.matchElement(e, m, w) {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// matchElement matches an element of an array. An allowing rule does not look
+// for texts in an array inside an array.
+func (p *Pattern) matchElement(e protocol.Value, m Mode, w *Work) bool {
+	if m.deny() || e.Type() != protocol.TypeArray {
+		return p.Match(e, m, w)
+	}
+	switch p.class {
+	case classAny:
+		return true
+	case classObject:
+		return p.matchFields(e, m, w)
+	case classOneOf:
+		for i := range p.alts {
+			if p.alts[i].matchElement(e, m, w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// matchFields reports whether every field finds its value in v.
+func (p *Pattern) matchFields(v protocol.Value, m Mode, w *Work) bool {
+	if len(p.fields) == 0 {
+		return v.Type() == protocol.TypeObject
+	}
+	for i := range p.fields {
+		if !p.fields[i].match(v, m, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// match reports whether some value that the key selects in v is matched.
+func (f *field) match(v protocol.Value, m Mode, w *Work) bool {
+	switch f.key.class {
+	case keyName:
+		return f.matchName(v, m, w)
+	case keyGlob:
+		for k, x := range v.Members {
+			if !w.Spend(f.key.cost(k)) {
+				return m.deny()
+			}
+			if f.key.selects(k, m) && f.value.Match(x, m, w) {
+				return true
+			}
+		}
+	case keyIndex:
+		return f.matchIndex(v, m, w)
+	case keyChild:
+		for _, x := range v.Members {
+			if f.value.Match(x, m, w) {
+				return true
+			}
+		}
+		for x := range v.Elements {
+			if f.value.Match(x, m, w) {
+				return true
+			}
+		}
+	case keyDeep:
+		return f.value.matchBelow(v, m|modeDeep, w)
+	}
+	return false
+}
+
+// matchName looks at one member in an allowing rule, and in a deny rule at all
+// that differ from the name in case alone.
+func (f *field) matchName(v protocol.Value, m Mode, w *Work) bool {
+	found := false
+	for k, x := range v.Members {
+		if !w.Spend(1) {
+			return m.deny()
+		}
+		if !f.key.selects(k, m) {
+			continue
+		}
+		if f.value.Match(x, m, w) {
+			return true
+		}
+		if found = true; !m.deny() {
+			return false
+		}
+	}
+	return !found && m == ModeDeny && f.value.absent
+}
+
+func (f *field) matchIndex(v protocol.Value, m Mode, w *Work) bool {
+	i := 0
+	for x := range v.Elements {
+		if i == f.key.index {
+			return f.value.Match(x, m, w)
+		}
+		if i++; !w.Spend(1) {
+			return m.deny()
+		}
+	}
+	return m == ModeDeny && f.value.absent
+}
+
+// matchBelow reports whether v or anything below it is matched. Containers are
+// matched as themselves only by object patterns and "**"; for the others their
+// contents are looked at one by one.
+func (p *Pattern) matchBelow(v protocol.Value, m Mode, w *Work) bool {
+	if p.matchNode(v, m, w) {
+		return true
+	}
+	for _, x := range v.Members {
+		if p.matchBelow(x, m, w) {
+			return true
+		}
+	}
+	for x := range v.Elements {
+		if p.matchBelow(x, m, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Pattern) matchNode(v protocol.Value, m Mode, w *Work) bool {
+	if !w.Spend(1) {
+		return m.deny()
+	}
+	container := v.Type() == protocol.TypeObject || v.Type() == protocol.TypeArray
+	switch p.class {
+	case classAny:
+		return true
+	case classObject:
+		return p.matchFields(v, m, w)
+	case classOneOf:
+		for i := range p.alts {
+			if p.alts[i].matchNode(v, m, w) {
+				return true
+			}
+		}
+		return false
+	}
+	return !container && p.matchOne(v, m, w)
+}

@@ -1,0 +1,203 @@
+package capability
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Mode is how a pattern is read.
+type Mode uint8
+
+// The readings of an allowing rule, and of a deny rule, for which a possible match
+// is a match.
+const (
+	ModeAllow Mode = 0
+	ModeDeny  Mode = 1 << 0
+	modeDeep  Mode = 1 << 1 // below "**": absence matches nothing
+	// ModeCommand is the mode of an allowing rule for a call whose arguments have a command, by one of
+	// CommandKeys, which a shell may run.
+	ModeCommand Mode = 1 << 2
+)
+
+// CommandKeys are the names of the arguments in which tools take the command of a shell.
+var CommandKeys = []string{"command", "commands", "cmd", "cmds", "command_line", "commandLine", "shell_command", "shellCommand", "shell", "script", "scripts"}
+
+func (m Mode) deny() bool { return m&ModeDeny != 0 }
+
+// Work is the number of steps that a decision may still take, so that many
+// patterns over a large payload cannot stop the gateway. Below zero, allowing rules
+// match nothing and deny rules everything. A step takes about 20 ns.
+type Work int
+
+// Spend takes n steps and reports whether they were left.
+func (w *Work) Spend(n int) bool {
+	*w -= Work(n)
+	return *w >= 0
+}
+
+type textClass uint8
+
+const (
+	textExact textClass = iota
+	textGlob
+	textRegexp
+	textAny // "*" and "**"
+)
+
+// text is a compiled text pattern.
+type text struct {
+	class  textClass
+	negate bool
+	exact  string // textExact, and the source of a textRegexp
+	glob   glob   // textGlob
+	prefix string // textGlob: literal prefix of its texts
+	re     *regexp.Regexp
+	weight int // steps for 64 bytes of text
+}
+
+// parseText compiles a text pattern.
+func (p *PatternParser) parseText(s string) (text, error) {
+	var t text
+	body := s
+	if rest, ok := strings.CutPrefix(s, "!"); ok {
+		if strings.HasPrefix(rest, "!") {
+			return text{}, errors.New("a negation cannot be negated")
+		}
+		t.negate, body = true, rest
+	}
+	if source, ok := regexpSource(body); ok {
+		re, size, err := p.compileRegexp(source)
+		if err != nil {
+			return text{}, err
+		}
+		t.class, t.exact, t.re, t.weight = textRegexp, source, re, 16*size
+		return t, nil
+	}
+	if !hasStar(body) {
+		t.exact = body
+		return t, nil
+	}
+	if len(body) > MaxTextBytes {
+		return text{}, fmt.Errorf("a glob has at most %d bytes", MaxTextBytes)
+	}
+	t.class, t.glob, t.prefix = textGlob, compileGlob(body), body[:strings.IndexByte(body, '*')]
+	t.weight = 4 * len(t.glob)
+	if len(t.glob) == 1 {
+		t.class = textAny
+	}
+	return t, nil
+}
+
+// regexpSource returns the text between the slashes of "/…/".
+func regexpSource(s string) (string, bool) {
+	if len(s) < 3 || s[0] != '/' || s[len(s)-1] != '/' {
+		return "", false
+	}
+	return s[1 : len(s)-1], true
+}
+
+// compileRegexp compiles a stranger's regexp within the bounds: RE2 matches in
+// time proportional to text and program, so the program must stay small.
+func (p *PatternParser) compileRegexp(source string) (re *regexp.Regexp, size int, err error) {
+	if len(source) > MaxTextBytes {
+		return nil, 0, fmt.Errorf("a regexp has at most %d bytes", MaxTextBytes)
+	}
+	if p.regexps++; p.regexps > MaxRegexps {
+		return nil, 0, fmt.Errorf("a capability has at most %d regexps", MaxRegexps)
+	}
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil, 0, err
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(prog.Inst) > maxProgram {
+		return nil, 0, errors.New("the regexp is too large; count fewer repetitions")
+	}
+	p.Program += len(prog.Inst)
+	re, err = regexp.Compile(source)
+	return re, len(prog.Inst), err
+}
+
+// matches reports whether the pattern, negation aside, matches s.
+func matches[T string | []byte](t *text, s T) bool {
+	switch t.class {
+	case textExact:
+		return string(s) == t.exact
+	case textGlob:
+		return globMatch(t.glob, s)
+	case textRegexp:
+		if b, ok := any(s).([]byte); ok {
+			return t.re.Match(b)
+		}
+		return t.re.MatchString(string(s))
+	}
+	return true
+}
+
+// holds reports whether the pattern, negation included, holds for s. A glob whose
+// prefix s does not have ends at once.
+func holds[T string | []byte](t *text, s T, m Mode, w *Work) bool {
+	steps := 1
+	if len(s) >= len(t.prefix) && string(s[:len(t.prefix)]) == t.prefix {
+		steps += len(s) * t.weight / 64
+	}
+	if t.negate {
+		steps += len(s) / 64
+	}
+	if t.class == textRegexp && len(s) > maxRegexpText || !w.Spend(steps) {
+		return m.deny()
+	}
+	return matches(t, s) != t.negate && !(t.class == textGlob && !m.deny() && uncertain(s, m))
+}
+
+// uncertain reports whether a text may name another file or run another command than the one it
+// looks like, so that no glob of an allowing rule says anything about it.
+func uncertain[T string | []byte](s T, m Mode) bool {
+	for i := range len(s) {
+		if m&ModeCommand != 0 && strings.IndexByte(";&|<>$`()\n\r", s[i]) >= 0 {
+			return true
+		}
+		if i > 0 && !isEdge(s[i-1]) {
+			continue
+		}
+		first := dot(s[i:])
+		if first == 0 {
+			continue
+		}
+		if second := dot(s[i+first:]); second > 0 && (i+first+second == len(s) || isEdge(s[i+first+second])) {
+			return true
+		}
+	}
+	return false
+}
+
+// dot returns the length of the dot with which a text begins, as URLs may write it; 0: none.
+func dot[T string | []byte](s T) int {
+	switch {
+	case len(s) > 0 && s[0] == '.':
+		return 1
+	case len(s) > 2 && s[0] == '%' && s[1] == '2' && s[2]|0x20 == 'e':
+		return 3
+	}
+	return 0
+}
+
+// isEdge reports whether a segment of a path may begin or end at the byte.
+func isEdge(c byte) bool { return strings.IndexByte("/\\?#%=:,;\"' \t\n\r", c) >= 0 }
+
+// holdsValue is holds for a JSON string. It copies the text only if that was
+// written with escapes.
+func (t *text) holdsValue(v protocol.Value, m Mode, w *Work) bool {
+	if b, ok := v.Plain(); ok {
+		return holds(t, b, m, w)
+	}
+	return holds(t, v.Text(), m, w)
+}

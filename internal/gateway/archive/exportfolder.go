@@ -1,0 +1,80 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// folder is a log in the folder of a gateway that is not running.
+type folder struct {
+	journal journal.Journal
+	space   string
+	mask    turns.Masker
+}
+
+// OpenFolder opens the log of a space in the data folder of a gateway that is
+// not running. mask masks the secrets in turns.
+func OpenFolder(ctx context.Context, data, space string, mask turns.Masker, log *slog.Logger) (ExportSource, error) {
+	dir := filepath.Join(data, "log")
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("no log in %s: %w", data, err)
+	}
+	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, MustExist: true, Logger: log})
+	if errors.Is(err, entrydb.ErrInUse) {
+		return nil, fmt.Errorf("the log in %s is in use by a running gateway: stop it, or use --gateway URL and --token-env NAME", data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	if err := hasSpace(ctx, j, data, space); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return &folder{j, space, mask}, nil
+}
+
+// hasSpace returns an error that lists the existing spaces if the space does not
+// exist.
+func hasSpace(ctx context.Context, j journal.Journal, data, space string) error {
+	names, err := j.Spaces(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the log: %w", err)
+	case len(names) == 0:
+		return fmt.Errorf("the log in %s is empty", data)
+	case !slices.Contains(names, space):
+		return fmt.Errorf("the log in %s has no space %q; it has %s", data, space, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// Range implements turns.Reader.
+func (l *folder) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[turns.Entry, error] {
+	return func(yield func(turns.Entry, error) bool) {
+		for e, err := range l.journal.Range(ctx, l.space, journal.Query{After: max(first, 1) - 1, Before: last + 1}) {
+			if err != nil {
+				yield(turns.Entry{}, fmt.Errorf("read the log: %w", err))
+				return
+			}
+			if !e.Hidden && !yield(turns.Entry{Envelope: &e.Envelope, Thread: e.Audience}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l *folder) spaceName() string { return l.space }
+
+func (l *folder) Close() error { return l.journal.Close() }

@@ -1,0 +1,102 @@
+package derived
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// TurnSpace is the rows of one space. Rows that are set are in a batch until Commit.
+type TurnSpace struct {
+	db     *TurnDB
+	prefix []byte
+	batch  *pebble.Batch // indexed: it is read together with the store
+	buf    []byte
+}
+
+var _ turns.Rows = (*TurnSpace)(nil)
+
+func (s *TurnSpace) key(key []byte) []byte {
+	s.buf = append(append(s.buf[:0], s.prefix...), key...)
+	return s.buf
+}
+
+func (s *TurnSpace) rowKey(list []byte, seq protocol.Seq) []byte {
+	s.buf = binary.BigEndian.AppendUint64(s.key(list), uint64(seq))
+	return s.buf
+}
+
+// Get returns a row; nil: there is none.
+func (s *TurnSpace) Get(key []byte) (row []byte, err error) {
+	err = s.db.With(func(*pebble.DB) error {
+		row, err = derivedb.Get(s.batch, s.key(key))
+		return err
+	})
+	return row, err
+}
+
+// Set stores a row.
+func (s *TurnSpace) Set(key, value []byte) error {
+	return s.db.With(func(*pebble.DB) error { return s.batch.Set(s.key(key), value, nil) })
+}
+
+// Delete removes a row.
+func (s *TurnSpace) Delete(key []byte) error {
+	return s.db.With(func(*pebble.DB) error { return s.batch.Delete(s.key(key), nil) })
+}
+
+// Add stores a row of a list.
+func (s *TurnSpace) Add(list []byte, seq protocol.Seq, value []byte) error {
+	return s.db.With(func(*pebble.DB) error { return s.batch.Set(s.rowKey(list, seq), value, nil) })
+}
+
+// Remove removes a row of a list.
+func (s *TurnSpace) Remove(list []byte, seq protocol.Seq) error {
+	return s.db.With(func(*pebble.DB) error { return s.batch.Delete(s.rowKey(list, seq), nil) })
+}
+
+// Before returns the last rows of a list below a Seq, the last one first.
+func (s *TurnSpace) Before(list []byte, before protocol.Seq, most int) ([]turns.Row, error) {
+	return s.rows(list, 0, before, most, true)
+}
+
+// From returns the first rows of a list from a Seq on.
+func (s *TurnSpace) From(list []byte, from protocol.Seq, most int) ([]turns.Row, error) {
+	return s.rows(list, from, ^protocol.Seq(0), most, false)
+}
+
+func (s *TurnSpace) rows(list []byte, lower, upper protocol.Seq, most int, backward bool) (rows []turns.Row, err error) {
+	bounds := &pebble.IterOptions{LowerBound: slices.Clone(s.rowKey(list, lower)), UpperBound: slices.Clone(s.rowKey(list, upper))}
+	err = s.db.With(func(*pebble.DB) (err error) {
+		it, err := s.batch.NewIter(bounds)
+		if err != nil {
+			return err
+		}
+		first, next := it.First, it.Next
+		if backward {
+			first, next = it.Last, it.Prev
+		}
+		for ok := first(); ok && len(rows) < most; ok = next() {
+			key := it.Key()
+			seq := protocol.Seq(binary.BigEndian.Uint64(key[len(key)-8:]))
+			rows = append(rows, turns.Row{Seq: seq, Value: slices.Clone(it.Value())})
+		}
+		return it.Close()
+	})
+	return rows, err
+}
+
+// Commit stores all rows of the batch in one step. They reach the disk later, in the
+// order of the commits.
+func (s *TurnSpace) Commit() error {
+	return s.db.With(func(store *pebble.DB) error {
+		err := s.batch.Commit(pebble.NoSync)
+		s.batch = store.NewIndexedBatch()
+		return err
+	})
+}

@@ -1,0 +1,268 @@
+// Package derivedb keeps data that is derived from the log, such as an index, in a Pebble
+// database.
+//
+// The data can be derived again. So the database has no write-ahead log, a write never
+// waits for the disk, and a database that is missing, damaged or of another version is
+// begun again.
+//
+// Keys of a database are a class, which is one byte, and a text or a number:
+//
+//	v              version of the rows
+//	n              the last number of a space
+//	s NAME         the row of a space, as JSON
+//	C NUMBER ...   rows of a space, of the classes that its user defines
+package derivedb
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Sizes of the store, which also bound its memory.
+const (
+	cacheBytes    = 16 << 20
+	maxOpenTables = 64
+	// maxUnwritten bounds how much waits to be written to disk, in full memtables.
+	maxUnwritten = 8
+	// closeTimeout bounds how long Close waits for the disk. Rows that are not written
+	// then are derived again.
+	closeTimeout = 3 * time.Second
+)
+
+// ErrDamaged: rows cannot be read. The database has to be opened with Reset.
+var ErrDamaged = errors.New("the index is damaged")
+
+// errVersion: the rows, or the store, are of another version.
+var errVersion = errors.New("the index is of another version")
+
+// ErrClosed: the database was closed.
+var ErrClosed = errors.New("the index is closed")
+
+// Schema describes the rows of a database.
+type Schema struct {
+	Name    string // in texts, such as "search index"
+	Version string // a database of another version is begun again
+	// MemTableBytes is the size of a memtable. A crash loses the rows that are not on
+	// disk, usually less than this.
+	MemTableBytes uint64
+	Tune          func(*pebble.Options) // sets further options
+}
+
+// Options configures a DB.
+type Options struct {
+	Dir    string // "": the rows are in memory
+	Reset  bool   // remove an existing database
+	Logger *slog.Logger
+
+	FS vfs.FS // nil: the operating system's. Tests inject failures
+}
+
+// DB is a database. Its methods may be called concurrently.
+type DB struct {
+	schema  Schema
+	log     *slog.Logger
+	damaged atomic.Bool
+
+	access sync.RWMutex // held for writing while the store is closed
+	store  *pebble.DB   // nil: closed
+
+	numbers sync.Mutex // guards the numbers of spaces
+}
+
+// Open opens a database, or begins an empty one if there is none, or one of another
+// version, or one that cannot be read.
+func Open(s Schema, o Options) (*DB, error) {
+	if o.FS == nil {
+		o.FS = vfs.Default
+		if o.Dir == "" {
+			o.FS = vfs.NewMem()
+		}
+	}
+	if o.Dir == "" {
+		o.Dir = "derived"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if !o.Reset {
+		db, err := open(s, o)
+		if err == nil || !errors.Is(err, ErrDamaged) && !errors.Is(err, errVersion) {
+			return db, err
+		}
+		o.Logger.Warn("the "+s.Name+" is built again", "reason", err)
+	}
+	if err := o.FS.RemoveAll(o.Dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove the %s: %w", s.Name, err)
+	}
+	return open(s, o)
+}
+
+var keyVersion = []byte("v")
+
+func open(s Schema, o Options) (*DB, error) {
+	db := &DB{schema: s, log: o.Logger}
+	var opened atomic.Bool
+	compactions := NewScheduler(opened.Load)
+	store, err := pebble.Open(o.Dir, db.storeOptions(o.FS, compactions))
+	if err != nil {
+		compactions.Unregister()
+		if IsNewer(err) {
+			err = fmt.Errorf("%w: %w", errVersion, err)
+		}
+		return nil, fmt.Errorf("open: %w", db.Failed(err))
+	}
+	opened.Store(true)
+	found, err := Get(store, keyVersion)
+	switch {
+	case err == nil && found == nil:
+		err = store.Set(keyVersion, []byte(s.Version), pebble.NoSync)
+	case err == nil && string(found) != s.Version:
+		err = fmt.Errorf("%w: it has version %q, this program has %q", errVersion, found, s.Version)
+	}
+	if err != nil {
+		return nil, errors.Join(db.Failed(err), store.Close())
+	}
+	db.store = store
+	return db, nil
+}
+
+func (db *DB) storeOptions(fs vfs.FS, s *Scheduler) *pebble.Options {
+	opts := &pebble.Options{
+		FS: fs, CacheSize: cacheBytes, MemTableSize: db.schema.MemTableBytes, MaxOpenFiles: maxOpenTables,
+		DisableWAL: true, FormatMajorVersion: pebble.FormatNewest,
+		// A write never waits for the disk; see Full.
+		MemTableStopWritesThreshold: math.MaxInt32, L0StopWritesThreshold: math.MaxInt32,
+		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
+		Logger:                     storeLogger{db},
+	}
+	opts.Experimental.CompactionScheduler = s
+	opts.EventListener = &pebble.EventListener{
+		DataCorruption:  func(pebble.DataCorruptionInfo) { db.damaged.Store(true) },
+		BackgroundError: func(err error) { db.log.Debug("background work will be tried again", "error", db.Failed(err)) },
+	}
+	if db.schema.Tune != nil {
+		db.schema.Tune(opts)
+	}
+	return opts
+}
+
+// storeLogger turns Pebble's fatal messages, which would end the process, into a
+// damaged database.
+type storeLogger struct{ *DB }
+
+func (l storeLogger) Infof(string, ...any) {}
+
+func (l storeLogger) Errorf(format string, args ...any) {
+	l.log.Warn(l.schema.Name + ": " + fmt.Sprintf(format, args...))
+}
+
+func (l storeLogger) Fatalf(format string, args ...any) {
+	l.damaged.Store(true)
+	l.Errorf(format, args...)
+}
+
+// Close writes committed rows to disk and closes the database. With returns ErrClosed
+// from then on.
+func (db *DB) Close() error {
+	db.access.Lock()
+	defer db.access.Unlock()
+	if db.store == nil {
+		return nil
+	}
+	flushed, err := db.store.AsyncFlush()
+	if err == nil {
+		timeout := time.NewTimer(closeTimeout)
+		defer timeout.Stop()
+		select {
+		case <-flushed:
+		case <-timeout.C:
+		}
+	}
+	err = errors.Join(err, db.store.Close())
+	db.store = nil
+	return err
+}
+
+// StartFlush starts to write committed rows to disk, and does not wait for it.
+func (db *DB) StartFlush() error {
+	return db.With(func(store *pebble.DB) error {
+		_, err := store.AsyncFlush()
+		return err
+	})
+}
+
+// Damaged reports whether rows could not be read.
+func (db *DB) Damaged() bool { return db.damaged.Load() }
+
+// Full reports that so much waits for the disk that nothing should be committed now.
+func (db *DB) Full() bool {
+	db.access.RLock()
+	defer db.access.RUnlock()
+	return db.store != nil && db.store.Metrics().MemTable.Size > maxUnwritten*db.schema.MemTableBytes
+}
+
+// Size returns the size on disk, in bytes.
+func (db *DB) Size() uint64 {
+	db.access.RLock()
+	defer db.access.RUnlock()
+	if db.store == nil {
+		return 0
+	}
+	return db.store.Metrics().DiskSpaceUsage()
+}
+
+// Store returns the store, for a user that closes the database after its last access.
+// Others use With.
+func (db *DB) Store() *pebble.DB { return db.store }
+
+// With calls f with the store while it is open, and marks its error. f must not call
+// With.
+func (db *DB) With(f func(*pebble.DB) error) error {
+	db.access.RLock()
+	defer db.access.RUnlock()
+	if db.store == nil {
+		return ErrClosed
+	}
+	if db.damaged.Load() {
+		return ErrDamaged
+	}
+	if err := f(db.store); err != nil {
+		return db.Failed(err)
+	}
+	return nil
+}
+
+// Failed marks an error of the store: it is ErrDamaged if the error is, or comes from a
+// damaged or missing file. The database is damaged from then on.
+func (db *DB) Failed(err error) error {
+	damaged := errors.Is(err, ErrDamaged)
+	if !damaged && (pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) || db.damaged.Load()) {
+		damaged, err = true, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if damaged {
+		db.damaged.Store(true)
+	}
+	return fmt.Errorf("%s: %w", db.schema.Name, err)
+}
+
+// Get returns a copy of a row; nil: there is none.
+func Get(from pebble.Reader, key []byte) ([]byte, error) {
+	v, closer, err := from.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = closer.Close() }()
+	return append([]byte{}, v...), nil
+}

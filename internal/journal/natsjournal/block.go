@@ -1,0 +1,266 @@
+// Package block encodes the messages of the streams that have the log.
+package natsjournal
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// ControlOverhead bounds the headers of a message with a control block, in bytes.
+const ControlOverhead = 1 << 10
+
+// The layout of a block, the data of one message:
+//
+//	magic    1 byte
+//	version  1 byte
+//	type     1 byte: drafts, packed drafts, trim, epoch, base, hold
+//	body
+//
+// The body of a trim is a Seq. The body of an epoch is a byte, 1 if all earlier
+// messages are void, and its name. The body of a hold is the last message of
+// the copy that shows the loss, and where that copy is. The body of drafts has one section for each
+// Append: the number of drafts, and for each draft its CheckedAtStateSeq, its
+// length and the encoded entry. Numbers are unsigned varints. A packed body is
+// compressed as a whole, which is done only if it would not fit otherwise.
+const (
+	magic   = 0xB7
+	version = 1
+
+	// HeaderSize is the size of magic, version and type.
+	HeaderSize = 3
+	// BlockOverhead is an upper bound of the difference in size between a block of one
+	// draft that is not packed and the encoded entry.
+	BlockOverhead = HeaderSize + 32
+
+	typeDrafts = 1
+	typePacked = 2
+	typeTrim   = 3
+	typeEpoch  = 4
+	typeBase   = 5 // gateways of earlier versions skip it
+	typeHold   = 6 // they skip it, too
+)
+
+// MaxDrafts is the maximum number of drafts in a block, and the distance
+// between the Seqs of consecutive messages.
+const MaxDrafts = 1024
+
+// BlockSeq returns the Seq of the draft at a position in a message of the stream.
+func BlockSeq(message uint64, position int) protocol.Seq {
+	return protocol.Seq(message)*MaxDrafts + protocol.Seq(position)
+}
+
+// BlockMessage returns the message that has the draft with this Seq.
+func BlockMessage(seq protocol.Seq) uint64 { return uint64(seq) / MaxDrafts }
+
+// maxUnpacked bounds the size of a packed block after decompression.
+const maxUnpacked = 64 << 20
+
+var (
+	// ErrInvalidBlock means that no gateway wrote the message. All gateways skip it.
+	ErrInvalidBlock = errors.New("not a block")
+	// ErrNewerBlock means that the block has a later version. It must not be skipped,
+	// because gateways that can read it do not skip it.
+	ErrNewerBlock = errors.New("block was written by a later version of the gateway")
+)
+
+// Block is a decoded message. Exactly one of the fields Calls, Trim, Base, Epoch and
+// Hold is set.
+type Block struct {
+	Calls [][]*journal.Draft // the drafts of each Append
+	Trim  protocol.Seq       // the space is trimmed below it
+	Base  journal.Base       // of the space
+	Epoch string
+	Reset bool // the epoch begins with an empty log
+	Hold  Hold
+}
+
+// Hold stops a stream that has lost entries until an epoch begins.
+type Hold struct {
+	Seq uint64 // the last message of the copy that shows the loss
+	By  string // where that copy is
+}
+
+// AppendDraft appends the encoded draft.
+func AppendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte) {
+	e := *d
+	e.Envelope.Seq = 0
+	scratch = journal.AppendEntry(scratch[:0], &e)
+	dst = binary.AppendUvarint(dst, uint64(d.CheckedAtStateSeq))
+	dst = binary.AppendUvarint(dst, uint64(len(scratch)))
+	return append(dst, scratch...), scratch
+}
+
+// EncodeSection returns the section of an Append with the encoded drafts.
+func EncodeSection(count int, drafts []byte) []byte {
+	section := make([]byte, 0, binary.MaxVarintLen16+len(drafts))
+	return append(binary.AppendUvarint(section, uint64(count)), drafts...)
+}
+
+// EncodeDrafts builds a block from sections, packed if it is larger than limit.
+func EncodeDrafts(sections [][]byte, limit int) []byte {
+	size := HeaderSize
+	for _, s := range sections {
+		size += len(s)
+	}
+	data := append(make([]byte, 0, size), magic, version, typeDrafts)
+	for _, s := range sections {
+		data = append(data, s...)
+	}
+	if size <= limit {
+		return data
+	}
+	return pack(data[HeaderSize:])
+}
+
+// pack builds a packed block. It has to shrink even the worst JSON of some size
+// by 3 %, which needs a Huffman code where nothing repeats. Deflate uses one at
+// its default level, but not at faster levels. Such blocks are rare.
+func pack(body []byte) []byte {
+	var b bytes.Buffer
+	b.Write([]byte{magic, version, typePacked})
+	w, _ := flate.NewWriter(&b, flate.DefaultCompression) // a valid level
+	_, _ = w.Write(body)                                  // a write to memory does not fail
+	_ = w.Close()
+	return b.Bytes()
+}
+
+func unpack(body []byte) ([]byte, error) {
+	r := io.LimitReader(flate.NewReader(bytes.NewReader(body)), maxUnpacked+1)
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%w: unpack: %w", ErrInvalidBlock, err)
+	}
+	if len(data) > maxUnpacked {
+		return nil, fmt.Errorf("%w: unpacks to more than %d bytes", ErrInvalidBlock, maxUnpacked)
+	}
+	return data, nil
+}
+
+// EncodeTrim builds a trim block.
+func EncodeTrim(before protocol.Seq) []byte {
+	return binary.AppendUvarint([]byte{magic, version, typeTrim}, uint64(before))
+}
+
+// EncodeBase builds a block with the base of a space.
+func EncodeBase(base journal.Base) []byte {
+	return append(binary.AppendUvarint([]byte{magic, version, typeBase}, uint64(base.Before)), base.Data...)
+}
+
+// EncodeEpoch builds a block that begins an epoch of the stream.
+func EncodeEpoch(name string, reset bool) []byte {
+	header := []byte{magic, version, typeEpoch, 0}
+	if reset {
+		header[HeaderSize] = 1
+	}
+	return append(header, name...)
+}
+
+// EncodeHold builds a block that holds a stream back.
+func EncodeHold(h Hold) []byte {
+	return append(binary.AppendUvarint([]byte{magic, version, typeHold}, h.Seq), h.By...)
+}
+
+// DecodeBlock decodes a message. Err: ErrInvalid, ErrNewer.
+func DecodeBlock(data []byte) (Block, error) {
+	if len(data) < HeaderSize || data[0] != magic {
+		return Block{}, ErrInvalidBlock
+	}
+	if data[1] != version {
+		return Block{}, fmt.Errorf("%w: format %d, this build reads %d", ErrNewerBlock, data[1], version)
+	}
+	body := data[HeaderSize:]
+	switch data[2] {
+	case typeTrim:
+		before, rest, ok := cutUvarint(body)
+		if !ok || len(rest) > 0 || before == 0 {
+			return Block{}, fmt.Errorf("%w: trim", ErrInvalidBlock)
+		}
+		return Block{Trim: protocol.Seq(before)}, nil
+	case typeBase:
+		before, rest, ok := cutUvarint(body)
+		if !ok || before == 0 {
+			return Block{}, fmt.Errorf("%w: base", ErrInvalidBlock)
+		}
+		return Block{Base: journal.Base{Data: rest, Before: protocol.Seq(before)}}, nil
+	case typeEpoch:
+		if len(body) < 2 {
+			return Block{}, fmt.Errorf("%w: epoch", ErrInvalidBlock)
+		}
+		return Block{Epoch: string(body[1:]), Reset: body[0] != 0}, nil
+	case typeHold:
+		seq, by, ok := cutUvarint(body)
+		if !ok || seq == 0 {
+			return Block{}, fmt.Errorf("%w: hold", ErrInvalidBlock)
+		}
+		return Block{Hold: Hold{Seq: seq, By: string(by)}}, nil
+	case typePacked:
+		unpacked, err := unpack(body)
+		if err != nil {
+			return Block{}, err
+		}
+		return decodeCalls(unpacked)
+	case typeDrafts:
+		return decodeCalls(body)
+	}
+	return Block{}, fmt.Errorf("%w: type %d", ErrInvalidBlock, data[2])
+}
+
+func decodeCalls(body []byte) (Block, error) {
+	var b Block
+	total := 0
+	for len(body) > 0 {
+		n, rest, ok := cutUvarint(body)
+		if !ok || n == 0 || n > uint64(MaxDrafts-total) {
+			return Block{}, fmt.Errorf("%w: number of drafts", ErrInvalidBlock)
+		}
+		call := make([]*journal.Draft, n)
+		for i := range call {
+			var err error
+			if call[i], rest, err = decodeDraft(rest); err != nil {
+				return Block{}, err
+			}
+		}
+		b.Calls = append(b.Calls, call)
+		total += int(n)
+		body = rest
+	}
+	if total == 0 {
+		return Block{}, fmt.Errorf("%w: no drafts", ErrInvalidBlock)
+	}
+	return b, nil
+}
+
+func decodeDraft(body []byte) (*journal.Draft, []byte, error) {
+	basis, body, ok := cutUvarint(body)
+	if !ok {
+		return nil, nil, fmt.Errorf("%w: basis", ErrInvalidBlock)
+	}
+	size, body, ok := cutUvarint(body)
+	if !ok || size > uint64(len(body)) {
+		return nil, nil, fmt.Errorf("%w: length of a draft", ErrInvalidBlock)
+	}
+	if size > 0 && body[0] > journal.MaxVersion {
+		return nil, nil, fmt.Errorf("%w: an entry of format %d, this build reads up to %d", ErrNewerBlock, body[0], journal.MaxVersion)
+	}
+	e, err := journal.DecodeEntry(body[:size])
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrInvalidBlock, err)
+	}
+	e.CheckedAtStateSeq = protocol.Seq(basis)
+	return e, body[size:], nil
+}
+
+func cutUvarint(b []byte) (uint64, []byte, bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 {
+		return 0, nil, false
+	}
+	return n, b[size:], true
+}

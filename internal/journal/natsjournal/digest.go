@@ -1,0 +1,139 @@
+package natsjournal
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"slices"
+	"sync"
+)
+
+// Digest is the sum of the hashes of a stream's entries. It does not depend on
+// their order, so entries that retention drops can be subtracted.
+type Digest struct{ hi, lo uint64 }
+
+const digestBytes = 16
+
+func (d Digest) add(o Digest) Digest { return Digest{d.hi + o.hi, d.lo + o.lo} }
+func (d Digest) sub(o Digest) Digest { return Digest{d.hi - o.hi, d.lo - o.lo} }
+
+func (d Digest) append(dst []byte) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, d.hi), d.lo)
+}
+
+func (d Digest) String() string { return hex.EncodeToString(d.append(nil)) }
+
+// MarshalText encodes the digest in hexadecimal.
+func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText decodes a digest that MarshalText encoded.
+func (d *Digest) UnmarshalText(text []byte) error {
+	data, err := hex.DecodeString(string(text))
+	if err != nil || len(data) != digestBytes {
+		return errors.New("not a digest")
+	}
+	*d = decodeDigest(data)
+	return nil
+}
+
+// decodeDigest decodes a digest that append encoded.
+func decodeDigest(b []byte) Digest {
+	return Digest{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}
+}
+
+// entryHasher hashes entries. It is not safe for concurrent use.
+type entryHasher struct {
+	h   hash.Hash
+	buf []byte
+}
+
+// sum returns the digest of one entry. It covers the space and the encoding,
+// which includes the Seq.
+func (e *entryHasher) sum(space string, encoded []byte) Digest {
+	if e.h == nil {
+		e.h = sha256.New()
+	}
+	e.h.Reset()
+	e.buf = binary.AppendUvarint(e.buf[:0], uint64(len(space)))
+	e.buf = append(e.buf, space...)
+	_, _ = e.h.Write(e.buf) // a write to memory does not fail
+	_, _ = e.h.Write(encoded)
+	e.buf = e.h.Sum(e.buf[:0])
+	return decodeDigest(e.buf)
+}
+
+const (
+	// markEvery is the distance between the sequences whose digests are kept. All
+	// gateways keep the same sequences, however each groups messages into batches.
+	markEvery = 64
+	// maxMarks bounds the number of kept marks of a stream.
+	maxMarks = 512
+)
+
+// Mark is the digest of a stream's entries up to a message.
+type Mark struct {
+	Seq    uint64 `json:"seq"`
+	Digest Digest `json:"digest"`
+}
+
+// Marks holds the recent marks of a stream. It is safe for concurrent use.
+type Marks struct {
+	mu   sync.Mutex
+	log  string // id of the log that the marks belong to
+	kept []Mark // at multiples of markEvery
+	head Mark   // of the last batch
+}
+
+// clear drops all marks, because later ones belong to another copy or log.
+func (m *Marks) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.log, m.kept, m.head = "", nil, Mark{}
+}
+
+// record adds the marks of a batch, which ends with head.
+func (m *Marks) record(log string, passed []Mark, head Mark) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if log != m.log {
+		m.log, m.kept = log, nil
+	}
+	m.kept = append(m.kept, passed...)
+	m.kept = slices.Delete(m.kept, 0, max(0, len(m.kept)-maxMarks))
+	m.head = head
+}
+
+// Latest returns the id of the log, its head, and before it the last kept mark,
+// if any. log is "" if there are no marks.
+func (m *Marks) Latest() (log string, list []Mark) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.log == "" {
+		return "", nil
+	}
+	list = append(list, m.kept[max(0, len(m.kept)-1):]...)
+	if len(list) > 0 && list[0].Seq == m.head.Seq {
+		list = nil
+	}
+	return m.log, append(list, m.head)
+}
+
+// Compare returns the last mark of list, which is sorted, that is also kept
+// here, and its digest here. ok is false if no mark is.
+func (m *Marks) Compare(log string, list []Mark) (theirs Mark, mine Digest, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if log == "" || log != m.log {
+		return theirs, mine, false
+	}
+	for _, p := range list {
+		for _, own := range append(m.kept, m.head) {
+			if own.Seq == p.Seq {
+				theirs, mine, ok = p, own.Digest, true
+			}
+		}
+	}
+	return theirs, mine, ok
+}

@@ -1,0 +1,18 @@
+// Package token makes the tokens with which participants authenticate.
+package textutil
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+)
+
+// TokenPrefix is the prefix of every token from New. Scanners for leaked secrets can
+// recognize it.
+const TokenPrefix = "meup_"
+
+// NewToken returns a token of 32 random bytes.
+func NewToken() string {
+	var random [32]byte
+	rand.Read(random[:]) // never fails: on an error the runtime crashes the program
+	return TokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+}

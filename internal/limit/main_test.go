@@ -1,9 +1,0 @@
-package limit_test
-
-import (
-	"testing"
-
-	"github.com/meup-protocol/meup/internal/testkit"
-)
-
-func TestMain(m *testing.M) { testkit.Main(m) }

@@ -1,0 +1,108 @@
+package block
+
+import (
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxSummary bounds the displayed text of an envelope other than a chat, in
+// characters.
+const maxSummary = 500
+
+// Summary describes an envelope on one line. The text of a chat is not cut.
+func Summary(e *protocol.Envelope) string {
+	doc, err := protocol.ParseJSON(e.Payload, maxDepth)
+	if err != nil {
+		return ""
+	}
+	text := termsafe.Words(about(e.Kind, doc.Root()))
+	if e.Kind == protocol.KindChat {
+		return text
+	}
+	return termsafe.Cut(text, maxSummary)
+}
+
+// about selects the text of a payload by its kind.
+func about(kind protocol.Kind, p protocol.Value) string {
+	switch kind {
+	case protocol.KindMCPRequest, protocol.KindMCPProposal:
+		return Call(p)
+	case protocol.KindMCPResponse:
+		text, failed := Result(p)
+		if failed {
+			return "failed: " + text
+		}
+		return text
+	case protocol.KindFeedback:
+		return Feedback(p.Get("value").Text(), p.Get("note").Text())
+	case protocol.KindSystemPresence:
+		return p.Get("participant").Get("id").Text() + " " + presence[p.Get("event").Text()]
+	case protocol.KindStreamData:
+		return p.Get("data").Text()
+	}
+	var parts []string
+	for _, name := range []string{"message", "content", "hypothesis", "decision", "recommendation", "reason"} {
+		if s := p.Get(name).Text(); s != "" && (len(parts) == 0 || parts[len(parts)-1] != s) {
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, " · ")
+	}
+	if p.Len() == 0 {
+		return ""
+	}
+	return JSON(p.Raw())
+}
+
+// Feedback describes a feedback: its value, and the note.
+func Feedback(value, note string) string {
+	if value == protocol.FeedbackNone {
+		value = "taken back"
+	}
+	if note == "" {
+		return value
+	}
+	return value + ": " + note
+}
+
+var presence = map[string]string{protocol.PresenceJoin: "joined", protocol.PresenceLeave: "left"}
+
+// Call describes a request or a proposal: the tool and its arguments, or the
+// method and its parameters.
+func Call(p protocol.Value) string {
+	params := p.Get("params")
+	name, arguments := p.Get("method").Text(), params
+	if tool := params.Get("name").Text(); name == "tools/call" && tool != "" {
+		name, arguments = tool, params.Get("arguments")
+	}
+	if arguments.Len() == 0 {
+		return name
+	}
+	return name + " " + JSON(arguments.Raw())
+}
+
+// Result returns the text of the response to a request, and whether the call failed.
+// A result without texts is JSON.
+func Result(p protocol.Value) (text string, failed bool) {
+	if fault := p.Get("error"); fault.Exists() {
+		return fault.Get("message").Text(), true
+	}
+	r := p.Get("result")
+	if !r.Exists() {
+		return "", false
+	}
+	var texts []string
+	for item := range r.Get("content").Elements {
+		if s := item.Get("text").Text(); s != "" {
+			texts = append(texts, s)
+		}
+	}
+	failed = r.Get("isError").Bool()
+	if len(texts) == 0 {
+		return JSON(r.Raw()), failed
+	}
+	return strings.Join(texts, "\n"), failed
+}

@@ -1,0 +1,286 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// approveFlags are the flags of approve.
+type approveFlags struct {
+	to      string
+	ask     bool
+	timeout time.Duration
+}
+
+func newApprove(s *connect.Settings, style styler) *cobra.Command {
+	var f approveFlags
+	c := &cobra.Command{
+		Use:   "approve [ID]",
+		Short: "Approves a proposed call",
+		Long: `approve makes the call that an agent proposes, in your name and with exactly the
+proposed arguments: check them first. The request is addressed to the participant
+that runs the tool. If the proposal does not name it, --to is required; --to may
+also select another participant. Your capabilities must allow the request, or let
+you decide on the proposal. The first decision on a proposal wins. If only the
+beginning or the end of the ID is given, or no ID and there is one proposal on
+which you may decide, approve shows the call and asks.
+
+The output is the id and the seq of the request, ID SEQ, and then the beginning of
+the result, or the error of the tool. If the host is not connected, approve does
+not wait. meup proposals show prints the whole result, also later.
+
+Exit codes: 0 the call was made, and did not fail; 1 rejected, no such proposal is
+pending, or the tool failed; 2 usage error; 3 the call was made, and there is no
+result in time; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
+		Args: program.Args("[ID]"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return connect.Finish(c.Context(), approve(c, s, style, args, &f))
+		},
+	}
+	c.Flags().StringVar(&f.to, "to", "", "participant that runs the tool")
+	c.Flags().BoolVar(&f.ask, "ask", false, "show the call and ask before it is made, also if the whole ID is given")
+	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "how long to wait for the result; 0: not at all")
+	return c
+}
+
+func approve(c *cobra.Command, s *connect.Settings, style styler, args []string, f *approveFlags) error {
+	if f.timeout < 0 {
+		return program.Usagef("--timeout must not be negative")
+	}
+	d := decision{question: "Make this call?", ask: f.ask, draft: func(p *protocol.Envelope) (protocol.Envelope, error) {
+		e, err := exchange.Approval(p, newID(), protocol.ParticipantID(f.to))
+		if errors.Is(err, exchange.ErrNoHost) {
+			err = program.Usagef("proposal %s does not name the participant that runs the tool; name it with --to", p.ID)
+		}
+		return e, err
+	}}
+	t, call, err := d.send(c, s, style, args)
+	if err != nil {
+		return err
+	}
+	colors, err := style(c.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	return call.report(c, t, f.timeout, colors)
+}
+
+func newID() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
+
+func newReject(s *connect.Settings, style styler) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "reject [ID]",
+		Short: "Rejects a proposed call",
+		Long: `reject rejects the call that an agent proposes. The output is the id and the seq
+of the rejection: ID SEQ. Standard reasons are disagree, inappropriate, unsafe,
+busy, incapable, policy, duplicate, invalid, timeout, resource_limit,
+no_longer_needed and other; any other text is accepted. The ID may be shortened, or
+left out, as for approve.
+
+Exit codes: 0 the rejection was admitted; 1 rejected, or no such proposal is
+pending; 2 usage error; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
+		Args: program.Args("[ID]"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if reason == "" {
+				return program.Usagef("--reason is required: it is sent to the agent")
+			}
+			d := decision{question: "Reject this call?", draft: func(p *protocol.Envelope) (protocol.Envelope, error) {
+				return exchange.Rejection(p, reason), nil
+			}}
+			_, _, err := d.send(c, s, style, args)
+			return connect.Finish(c.Context(), err)
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "reason for the rejection")
+	return c
+}
+
+// decision is a decision on a proposal that the caller names.
+type decision struct {
+	question string
+	ask      bool // also if the whole id is given
+	draft    func(*protocol.Envelope) (protocol.Envelope, error)
+}
+
+// send finds the proposal, sends the envelope that settles it, and prints a receipt.
+// Without the whole id, the caller has to confirm it. The call is nil for a rejection.
+func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, args []string) (*connect.Target, *call, error) {
+	id, err := idOf(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := s.Target(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := find(c, t, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &found.Envelope.Envelope
+	if found.State != statePending {
+		return nil, nil, fmt.Errorf("proposal %s is not pending: it was %s%s", p.ID, settled(c.Context(), t, found), resultHint(found, connect.Given(c.Flags())))
+	}
+	if d.ask || string(p.ID) != id {
+		if err := d.confirm(c, t, p, style); err != nil {
+			return nil, nil, err
+		}
+	}
+	e, err := d.draft(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	sent, err := t.API.Send(c.Context(), t.Space, e)
+	if err != nil {
+		return nil, nil, tooLate(c.Context(), t, p.ID, err)
+	}
+	e.ID, e.Seq = sent.ID, sent.Seq
+	var made *call
+	if e.Kind == protocol.KindMCPRequest {
+		made = newCall(c, t, p.ID, e)
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", sent.ID, sent.Seq)
+	return t, made, err
+}
+
+// resultHint names the command that shows the result of an approved call, as the end of
+// a sentence.
+func resultHint(p *api.Proposal, flags string) string {
+	if p.State != string(exchange.Fulfilled) {
+		return ""
+	}
+	return "; " + showCommand(p.Envelope.ID, flags) + " shows the result"
+}
+
+func showCommand(id protocol.ID, flags string) string {
+	return "meup proposals show " + string(id) + flags
+}
+
+// idOf returns the argument that selects a proposal; "": there is none.
+func idOf(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	if !protocol.ValidID(args[0]) {
+		return "", program.Usagef("expected the ID of a proposal, its beginning or its end; meup proposals lists them")
+	}
+	return args[0], nil
+}
+
+// confirm shows a proposal, whose id its proposer has chosen, and asks whether it is
+// meant.
+func (d *decision) confirm(c *cobra.Command, t *connect.Target, p *protocol.Envelope, style styler) error {
+	colors, err := style(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	roster, err := t.API.Roster(c.Context(), t.Space)
+	if err != nil {
+		return err
+	}
+	info, err := explained(c.Context(), t, p, roster)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(c.ErrOrStderr())
+	info.write(out, colors)
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	confirmed, err := program.Confirm(c.Context(), c.InOrStdin(), c.ErrOrStderr(), d.question)
+	if err == nil && !confirmed {
+		err = fmt.Errorf("not sent: it was not confirmed; to decide without a question, give the whole id %s and no --ask", p.ID)
+	}
+	return err
+}
+
+// statePending is the state of a proposal that has no decision.
+const statePending = "pending"
+
+// find returns the proposal that a text selects: by its id, or by the beginning or the end
+// of it, first among the pending ones. "": the only one on which the caller may decide.
+func find(c *cobra.Command, t *connect.Target, id string) (*api.Proposal, error) {
+	list, _, err := PendingProposals(c.Context(), t)
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return onlyOne(list, connect.Given(c.Flags()))
+	}
+	found, err := connect.Select(id, "pending proposal", "meup proposals", list, proposalID)
+	if !errors.Is(err, connect.ErrNoMatch) {
+		return found, err
+	}
+	return findSettled(c.Context(), t, id)
+}
+
+func proposalID(p *api.Proposal) protocol.ID { return p.Envelope.ID }
+
+// onlyOne returns the only proposal on which the caller may decide.
+func onlyOne(list []api.Proposal, flags string) (*api.Proposal, error) {
+	list = slices.DeleteFunc(list, func(p api.Proposal) bool { return !p.MayDecide })
+	switch len(list) {
+	case 0:
+		return nil, errors.New("no pending proposal on which you may decide; meup proposals lists the pending ones")
+	case 1:
+		return &list[0], nil
+	}
+	text := fmt.Sprintf("%d proposals wait for your decision:", len(list))
+	for i := range list {
+		text += "\n  " + DescribeProposal(&list[i].Envelope.Envelope, time.Now()).name()
+	}
+	return nil, &program.ExitError{Code: program.ExitFailed, Err: errors.New(text + "\ngive the ID of one, or decide on each in turn: meup proposals review" + flags)}
+}
+
+// maxSettled bounds the proposals among which findSettled searches.
+const maxSettled = 1000
+
+// findSettled returns a proposal by its whole id, or one of the newest ones by the beginning
+// or the end of it.
+func findSettled(ctx context.Context, t *connect.Target, id string) (*api.Proposal, error) {
+	text, err := t.API.Envelope(ctx, t.Space, protocol.ID(id))
+	if connect.NotFound(err) {
+		list, _, err := inState(ctx, t, "all", maxSettled)
+		if err != nil {
+			return nil, err
+		}
+		return connect.Select(id, "proposal", "meup proposals", list, proposalID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := protocol.DecodeDelivered(text)
+	if err != nil {
+		return nil, fmt.Errorf("read envelope %s: %w", id, err)
+	}
+	if e.Kind != protocol.KindMCPProposal {
+		return nil, fmt.Errorf("no proposal %s: the envelope with this id is a %s", id, e.Kind)
+	}
+	return stateOf(ctx, t, &e)
+}
+
+// stateOf returns a proposal with its state.
+func stateOf(ctx context.Context, t *connect.Target, e *protocol.Envelope) (*api.Proposal, error) {
+	page, err := t.API.Proposals(ctx, t.Space, "all", 1, e.Seq+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Proposals) == 0 || page.Proposals[0].Envelope.ID != e.ID {
+		return nil, fmt.Errorf("no proposal %s: the gateway does not list it any more", e.ID)
+	}
+	return &page.Proposals[0], nil
+}

@@ -1,0 +1,151 @@
+package command
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/block"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func newSpaces(s *connect.Settings) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "spaces",
+		Short: "Lists the spaces that your token is valid for",
+		Long: `spaces lists the spaces that the token is valid for, with the participant that it
+identifies there, and the patterns of spaces that are created when they are
+joined. --space is not needed.
+
+Exit codes: those of meup.`,
+		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return connect.Finish(c.Context(), listSpaces(c, s, asJSON))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the session as one JSON object")
+	return c
+}
+
+func listSpaces(c *cobra.Command, s *connect.Settings, asJSON bool) error {
+	t, err := s.AnySpace(c)
+	if err != nil {
+		return err
+	}
+	session, err := t.API.Session(c.Context())
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(session)
+	}
+	out := bufio.NewWriter(c.OutOrStdout())
+	if len(session.Spaces)+len(session.Globs) == 0 {
+		connect.Warn(c.ErrOrStderr(), "the token is valid for no space")
+	}
+	for _, s := range session.Spaces {
+		fmt.Fprintf(out, "%s  as %s\n", termsafe.Words(s.Name), termsafe.Words(string(s.Participant)))
+	}
+	for _, glob := range session.Globs {
+		fmt.Fprintf(out, "%s  (created when joined)\n", termsafe.Words(glob))
+	}
+	return out.Flush()
+}
+
+func newWho(s *connect.Settings, style func(io.Writer) (block.Style, error)) *cobra.Command {
+	var f whoFlags
+	c := &cobra.Command{
+		Use:   "who",
+		Short: "Lists the connected participants and their capabilities",
+		Long: `who lists the participants that are connected to the space, and what each of them
+may do. Your own participant comes first, connected or not. With --wait, it first
+waits until these participants are connected, and for a gateway that does not
+listen yet; after --timeout it ends with exit code 3.
+
+Exit codes: those of meup.`,
+		Example: "  meup who\n  meup who --wait planner,files",
+		Args:    program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.timeout <= 0 {
+				return program.Usagef("--timeout must be positive")
+			}
+			return connect.Finish(c.Context(), listParticipants(c, s, style, &f))
+		},
+	}
+	c.Flags().BoolVar(&f.json, "json", false, "print the roster as one JSON object")
+	c.Flags().StringSliceVar(&f.wait, "wait", nil, "wait until these participants are connected")
+	c.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long --wait waits")
+	return c
+}
+
+type whoFlags struct {
+	json    bool
+	wait    []string
+	timeout time.Duration
+}
+
+func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Writer) (block.Style, error), f *whoFlags) error {
+	colors, err := style(c.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	t, err := s.Target(c)
+	if err != nil {
+		return err
+	}
+	var roster *api.Roster
+	if len(f.wait) > 0 {
+		var names []protocol.ParticipantID
+		for _, name := range f.wait {
+			names = append(names, protocol.ParticipantID(name))
+		}
+		roster, err = awaitRoster(c.Context(), s.Env, c.ErrOrStderr(), t, names, f.timeout)
+	} else {
+		roster, err = t.API.Roster(c.Context(), t.Space)
+	}
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(roster)
+	}
+	out, width := bufio.NewWriter(c.OutOrStdout()), tui.TerminalWidth(c.OutOrStdout())
+	line := func(p *protocol.Participant, note string) {
+		if slices.Contains(roster.Paused, p.ID) {
+			note += " (paused)"
+		}
+		text := fmt.Sprintf("%s%s  %s", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note, strings.Join(block.Capabilities(p.Capabilities), "; "))
+		if width > 0 {
+			text = strings.Join(tui.WrapHanging(text, width), "\n")
+		}
+		fmt.Fprintln(out, text)
+		if p.Description != "" {
+			fmt.Fprintln(out, "  "+termsafe.Words(p.Description))
+		}
+	}
+	note := " (you, not connected)"
+	for i := range roster.Participants {
+		if roster.Participants[i].ID == roster.You.ID {
+			note = " (you)"
+		}
+	}
+	line(&roster.You, note)
+	for i := range roster.Participants {
+		if p := &roster.Participants[i]; p.ID != roster.You.ID {
+			line(p, "")
+		}
+	}
+	return out.Flush()
+}
