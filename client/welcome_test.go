@@ -115,8 +115,11 @@ func TestWelcome_SmallBuffer(t *testing.T) {
 				}
 				if env.Kind == protocol.KindSystemWelcome {
 					welcomes++
-				} else if last++; env.Seq != last {
-					t.Fatalf("received %d, want %d", env.Seq, last)
+				} else {
+					last++
+					if env.Seq != last {
+						t.Fatalf("received %d, want %d", env.Seq, last)
+					}
 				}
 				// While a caller waits, the reader drops envelopes that do not
 				// fit.

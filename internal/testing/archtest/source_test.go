@@ -136,3 +136,27 @@ func TestTestsUseTestkit(t *testing.T) {
 		})
 	}
 }
+
+// TestHeadersAssignNothing rejects `if x = f(); cond`: the assignment is easily read over. It
+// stands on a line of its own. Declarations, such as `if err := f(); err != nil`, stay.
+func TestHeadersAssignNothing(t *testing.T) {
+	for _, s := range sources(t) {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			var init ast.Stmt
+			switch n := n.(type) {
+			case *ast.IfStmt:
+				init = n.Init
+			case *ast.SwitchStmt:
+				init = n.Init
+			case *ast.TypeSwitchStmt:
+				init = n.Init
+			}
+			assign, isAssign := init.(*ast.AssignStmt)
+			_, isIncDec := init.(*ast.IncDecStmt)
+			if isAssign && assign.Tok != token.DEFINE || isIncDec {
+				t.Errorf("%s: the header assigns: move the assignment to the line before", s.fset.Position(init.Pos()))
+			}
+			return true
+		})
+	}
+}
