@@ -62,7 +62,8 @@ func startCluster(binary, dataRoot string) (c *cluster, err error) {
 			err = errors.Join(err, c.stop())
 		}
 	}()
-	if c.dir, err = os.MkdirTemp(dataRoot, "meup-bench-"); err != nil {
+	c.dir, err = os.MkdirTemp(dataRoot, "meup-bench-")
+	if err != nil {
 		return c, fmt.Errorf("make a folder for the logs: %w", err)
 	}
 	ports, err := freePorts(2 * clusterSize)
@@ -167,7 +168,8 @@ func (c *cluster) measure(o *options) (figures, error) {
 		return nil, err
 	}
 	f := figures{"envelopes": p.perSecond(sent)}
-	if cr, err = c.gather(3); err != nil {
+	cr, err = c.gather(3)
+	if err != nil {
 		return nil, err
 	}
 	defer cr.close()

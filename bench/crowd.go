@@ -109,7 +109,8 @@ func (cr *crowd) visit(c *conn, _ []byte) error {
 		return fmt.Errorf("connection %d has %d frames of %d", c.id, c.frames, cr.sent)
 	}
 	at := (c.frames - 1) % maxLag
-	if cr.reached[at]++; cr.reached[at] == len(cr.conns) {
+	cr.reached[at]++
+	if cr.reached[at] == len(cr.conns) {
 		cr.reached[at] = 0
 		cr.slowest++
 	}

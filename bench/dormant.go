@@ -89,7 +89,8 @@ func (s *process) ask(ctx context.Context, client *http.Client, method string, a
 		return err
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err = errors.Join(err, response.Body.Close()); err == nil && response.StatusCode >= http.StatusBadRequest {
+	err = errors.Join(err, response.Body.Close())
+	if err == nil && response.StatusCode >= http.StatusBadRequest {
 		err = fmt.Errorf("%s %s: %s: %s", method, url, response.Status, text)
 	}
 	return err

@@ -191,7 +191,8 @@ func raiseFileLimit() error {
 		return fmt.Errorf("read the limit of open files: %w", err)
 	}
 	const needed = 10_100
-	if limit.Cur = limit.Max; limit.Cur < needed {
+	limit.Cur = limit.Max
+	if limit.Cur < needed {
 		return fmt.Errorf("the system allows %d open files; %d are needed (ulimit -Hn)", limit.Max, needed)
 	}
 	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)

@@ -28,7 +28,8 @@ func runNATS() error {
 			return err
 		}
 		var err error
-		if o, err = n.options(); err != nil {
+		o, err = n.options()
+		if err != nil {
 			return err
 		}
 	}

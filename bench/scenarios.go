@@ -183,7 +183,8 @@ func (cr *crowd) steady(s *process, o *options, name string, frame []byte, windo
 	profile := s.profileInto(o.profileFile(name), o.seconds)
 	p, err := s.measure(func() error { return cr.talk(frames, window, after(o.seconds)) })
 	delivered, sent = cr.delivered-delivered, cr.sent-sent
-	if err = errors.Join(err, cr.drain(cr.visit), <-profile); err == nil && delivered == 0 {
+	err = errors.Join(err, cr.drain(cr.visit), <-profile)
+	if err == nil && delivered == 0 {
 		err = errNothing
 	}
 	return p, delivered, sent, err

@@ -31,7 +31,8 @@ func searchLog(n int) func(s *process, o *options) (figures, error) {
 		}
 		begun := time.Now()
 		for state := (found{Head: 1}); state.Indexed < state.Head; {
-			if state, err = s.search("bani"); err != nil {
+			state, err = s.search("bani")
+			if err != nil {
 				return nil, err
 			}
 		}

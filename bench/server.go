@@ -82,7 +82,8 @@ func startGateway(binary, dataRoot string, configured int) (*process, error) {
 		return nil, fmt.Errorf("make a folder for the log: %w", err)
 	}
 	s := &process{name: gatewayName, dir: dir}
-	if s.profile, err = freeAddress(); err != nil {
+	s.profile, err = freeAddress()
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	file := filepath.Join(dir, "meup.yaml")
@@ -252,7 +253,8 @@ func fetch(url, file string) error {
 		return fmt.Errorf("fetch the profile: %w", err)
 	}
 	data, err := io.ReadAll(response.Body)
-	if err = errors.Join(err, response.Body.Close()); err != nil {
+	err = errors.Join(err, response.Body.Close())
+	if err != nil {
 		return fmt.Errorf("fetch the profile: %w", err)
 	}
 	return os.WriteFile(file, data, 0o600)

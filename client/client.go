@@ -120,7 +120,8 @@ func socketURL(address string) (*url.URL, error) {
 	scheme, ok := map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
 	if ok {
 		u.Scheme = scheme
-		if u.Path = strings.TrimSuffix(u.Path, "/"); !strings.HasSuffix(u.Path, "/ws") {
+		u.Path = strings.TrimSuffix(u.Path, "/")
+		if !strings.HasSuffix(u.Path, "/ws") {
 			u.Path += "/ws"
 		}
 	}

@@ -213,7 +213,8 @@ func TestCursorExpired(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got = append(got, env.Seq.String()); env.Seq == 5 {
+		got = append(got, env.Seq.String())
+		if env.Seq == 5 {
 			break
 		}
 	}

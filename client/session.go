@@ -207,7 +207,8 @@ func (c *Client) supervise(ctx context.Context, s *session) {
 			c.shutdown(end)
 			return
 		}
-		if s, err = c.reconnect(ctx, err, &attempt); err != nil {
+		s, err = c.reconnect(ctx, err, &attempt)
+		if err != nil {
 			c.shutdown(err)
 			return
 		}
@@ -234,7 +235,8 @@ func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*ses
 			*attempt++
 			delay = c.retryDelay(*attempt, cause)
 			c.log.Log(ctx, level, "connection lost; trying again", "gateway", c.gateway, "err", Unreachable(cause), "attempt", *attempt, "in", delay.Round(time.Millisecond))
-			if reported = true; level == slog.LevelInfo {
+			reported = true
+			if level == slog.LevelInfo {
 				level = slog.LevelWarn
 			} else {
 				level = slog.LevelDebug // one warning, however long it takes

@@ -33,7 +33,8 @@ func TestWelcome_Clock(t *testing.T) {
 	if wait := at.Sub(before); err != nil || wait < 59*time.Minute || wait > time.Hour+time.Minute+time.Since(before) {
 		t.Errorf("%s is in %s: %v", at, wait, err)
 	}
-	if w = (protocol.Welcome{}); w.ExpiresAt(time.Minute) == "" {
+	w = protocol.Welcome{}
+	if w.ExpiresAt(time.Minute) == "" {
 		t.Error("no time")
 	}
 }

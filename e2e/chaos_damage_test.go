@@ -272,7 +272,8 @@ func (d *damaged) swapOlder(ctx context.Context) {
 		d.serve(l, -1)
 	case strings.Contains(l.out, "--accept-loss") && d.random.IntN(2) == 0:
 		d.count["… accepted"]++
-		if l = d.inspect("--accept-loss"); l.err == nil {
+		l = d.inspect("--accept-loss")
+		if l.err == nil {
 			if l.id == d.id {
 				d.worlds[0].violation("an older copy of the log has its id")
 			}

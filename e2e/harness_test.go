@@ -50,7 +50,8 @@ func TestMain(m *testing.M) {
 		}
 	}
 	var err error
-	if bin, err = testkit.Programs(); err != nil {
+	bin, err = testkit.Programs()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -60,7 +61,8 @@ func TestMain(m *testing.M) {
 	if testkit.IsSlow() {
 		parallel = "1"
 	}
-	if err = flag.Set("test.parallel", parallel); err != nil {
+	err = flag.Set("test.parallel", parallel)
+	if err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

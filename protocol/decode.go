@@ -203,7 +203,8 @@ func (r *reader) from(v Value) *Error {
 	if err := r.expect("from", v, TypeString); err != nil {
 		return err
 	}
-	if r.in.ClaimedFrom = ParticipantID(v.Text()); r.in.ClaimedFrom == "" {
+	r.in.ClaimedFrom = ParticipantID(v.Text())
+	if r.in.ClaimedFrom == "" {
 		return Errorf(CodeIdentityMismatch, "The field from is empty; leave it out, or write your own id.")
 	}
 	return nil

@@ -55,10 +55,12 @@ type Matcher struct {
 func (f Filter) Compile() (*Matcher, error) {
 	m := &Matcher{filter: f}
 	var err error
-	if m.include, err = prefixes("contexts", f.Contexts); err != nil {
+	m.include, err = prefixes("contexts", f.Contexts)
+	if err != nil {
 		return nil, err
 	}
-	if m.exclude, err = prefixes("exclude_contexts", f.ExcludeContexts); err != nil {
+	m.exclude, err = prefixes("exclude_contexts", f.ExcludeContexts)
+	if err != nil {
 		return nil, err
 	}
 	kinds, expressions, err := kindPatterns(f.Kinds)

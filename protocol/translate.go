@@ -132,7 +132,8 @@ func appendObject(dst []byte, object Value, without map[string]bool, added ...me
 	dst = append(dst, '{')
 	n := 0
 	next := func() {
-		if n++; n > 1 {
+		n++
+		if n > 1 {
 			dst = append(dst, ',')
 		}
 	}

@@ -108,11 +108,13 @@ func rpcError(v protocol.Value) bool {
 		case !plain:
 			return false
 		case string(name) == "code":
-			if _, code = integer(x); !code {
+			_, code = integer(x)
+			if !code {
 				return false
 			}
 		case string(name) == "message":
-			if message = text(x); !message {
+			message = text(x)
+			if !message {
 				return false
 			}
 		}

@@ -167,7 +167,8 @@ func Alternatives(s *jsonschema.Schema) []string {
 // schema has no entry for that place.
 func walk(s *jsonschema.Schema, path []string) *jsonschema.Schema {
 	for _, key := range path {
-		if s = resolve(s); s == nil {
+		s = resolve(s)
+		if s == nil {
 			return nil
 		}
 		property := s.Properties[key]

@@ -102,7 +102,8 @@ func tooMany(raw []byte) bool {
 			quoted = !quoted
 		case quoted:
 		case c == ',', c == ':', c == '[', c == '{':
-			if count++; count > MaxValues {
+			count++
+			if count > MaxValues {
 				return true
 			}
 		}

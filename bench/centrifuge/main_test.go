@@ -60,7 +60,8 @@ func connect(t *testing.T, address, channel string) *client {
 	}
 	r := bufio.NewReaderSize(c, 16) // a reply that comes too early does not fit
 	for line := ""; line != "\r\n"; {
-		if line, err = r.ReadString('\n'); err != nil {
+		line, err = r.ReadString('\n')
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -57,7 +57,8 @@ func (c *content) take(block []byte, bodies bool) (body, rest []byte, whole bool
 func (s *WebSocket) Feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
 	for {
 		if s.op == 0 {
-			if block = s.header(block); s.op == 0 {
+			block = s.header(block)
+			if s.op == 0 {
 				return
 			}
 		}

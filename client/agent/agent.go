@@ -255,7 +255,8 @@ func (s solver) Solve(ctx context.Context, t *agent.Task) (agent.Solution, error
 	} else if err != nil && s.a.program == nil {
 		s.log.Warn("question not answered", "question", t.Chat.ID, "from", t.Chat.From, "err", err)
 	}
-	if ended = err; err != nil {
+	ended = err
+	if err != nil {
 		return agent.Solution{}, err
 	}
 	q.mu.Lock()

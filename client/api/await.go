@@ -92,7 +92,8 @@ func readEvents(stream io.Reader, limit int, each func(*Event) bool) error {
 	var line []byte
 	for {
 		var err error
-		if line, err = appendLine(line[:0], in, limit); err != nil {
+		line, err = appendLine(line[:0], in, limit)
+		if err != nil {
 			if errors.Is(err, io.EOF) {
 				return errStreamEnded
 			}

@@ -333,7 +333,8 @@ func TestSend_OutcomeUnknown(t *testing.T) {
 		if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
 			t.Error(err)
 		}
-		if ids = append(ids, e.ID); len(ids) == 1 {
+		ids = append(ids, e.ID)
+		if len(ids) == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprintf(w, `{"error":"outcome_unknown","message":"x","id":%q}`, e.ID)
 			return

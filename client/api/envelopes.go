@@ -64,7 +64,8 @@ func (c *Client) envelopes(ctx context.Context, space string, query EnvelopeQuer
 		return nil, err
 	}
 	page := &Envelopes{Log: header.Get("Meup-Log"), HasMore: header.Get("Meup-Has-More") == "true"}
-	if page.Next, err = protocol.ParseSeq(header.Get("Meup-Next")); err != nil {
+	page.Next, err = protocol.ParseSeq(header.Get("Meup-Next"))
+	if err != nil {
 		return nil, fmt.Errorf("read answer: it does not say where the next page begins")
 	}
 	page.Envelopes, err = DecodeLines(body)
@@ -76,7 +77,8 @@ func (c *Client) Envelope(ctx context.Context, space string, id protocol.ID) ([]
 	r, err := c.request(ctx, http.MethodGet, inSpace(space, "envelopes", string(id)), nil, nil)
 	if err == nil {
 		var text []byte
-		if text, _, err = c.do(r); err == nil {
+		text, _, err = c.do(r)
+		if err == nil {
 			return text, nil
 		}
 	}
@@ -90,7 +92,8 @@ func DecodeLines(text []byte) ([]protocol.Envelope, error) {
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
-		if line = bytes.TrimSpace(line); len(line) == 0 {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
 			continue
 		}
 		e, err := protocol.DecodeDelivered(line)

@@ -107,7 +107,8 @@ func (c *Client) markdown(ctx context.Context, space, kind string, id protocol.I
 	if err == nil {
 		var text []byte
 		var h http.Header
-		switch text, h, err = c.do(r); {
+		text, h, err = c.do(r)
+		switch {
 		case err == nil && strings.HasPrefix(h.Get("Content-Type"), "text/markdown"):
 			return text, nil
 		case err == nil: // the turns of another one, as JSON

@@ -36,7 +36,8 @@ func New(o Options) (Client, error) {
 		return nil, err
 	}
 	c := &httpClient{opts: o, http: o.HTTPClient}
-	if c.base, err = serviceURL(o.URL); err != nil {
+	c.base, err = serviceURL(o.URL)
+	if err != nil {
 		return nil, err
 	}
 	if c.http == nil {

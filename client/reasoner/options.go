@@ -144,7 +144,8 @@ func FromEnvironment(getenv func(string) string) (Options, error) {
 		if err != nil || n > maxRetries {
 			return o, fmt.Errorf("%s=%q: expected a number from 0 to %d", EnvRetries, text, maxRetries)
 		}
-		if o.Retries = int(n); n == 0 {
+		o.Retries = int(n)
+		if n == 0 {
 			o.Retries = NoRetries
 		}
 	}

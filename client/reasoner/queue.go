@@ -46,7 +46,8 @@ func NewQueue(o Options) (Client, error) {
 		return nil, err
 	}
 	c := &queueClient{opts: o, nc: o.Conn, restored: make(chan struct{})}
-	if c.names, err = wire.NewQueueNames(o.Queue); err != nil {
+	c.names, err = wire.NewQueueNames(o.Queue)
+	if err != nil {
 		return nil, err
 	}
 	if c.nc == nil {
@@ -56,11 +57,13 @@ func NewQueue(o Options) (Client, error) {
 			options = append(options, nats.Token(o.NATSToken))
 		}
 		options = append(options, o.NATSOptions...)
-		if c.nc, err = natsconn.Connect(o.NATSURL, nil, options...); err != nil {
+		c.nc, err = natsconn.Connect(o.NATSURL, nil, options...)
+		if err != nil {
 			return nil, err
 		}
 	}
-	if c.js, err = jetstream.New(c.nc); err != nil {
+	c.js, err = jetstream.New(c.nc)
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	c.status = c.nc.StatusChanged(nats.CONNECTED)

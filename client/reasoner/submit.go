@@ -42,7 +42,8 @@ func (c *queueClient) await(ctx context.Context, j *job, into any) error {
 	var result *wire.QueueResult
 	err = c.retry(ctx, "wait for job "+j.id, func(ctx context.Context) error {
 		var err error
-		if result, err = c.attempt(ctx, j, done); err != nil && ctx.Err() == nil && (isTimeout(err) || c.canWait(err)) {
+		result, err = c.attempt(ctx, j, done)
+		if err != nil && ctx.Err() == nil && (isTimeout(err) || c.canWait(err)) {
 			c.waiting(j, err)
 		}
 		return err
@@ -86,7 +87,8 @@ func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg
 			if ctx.Err() != nil { // the check was cut off; the one before it counts
 				return nil, joinReason(absent, ctx.Err())
 			}
-			if absent = found; absent != nil {
+			absent = found
+			if absent != nil {
 				c.waiting(j, absent)
 			}
 			continue
@@ -172,7 +174,8 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 		if err != nil || !there {
 			return nil, err
 		}
-		if there, err = c.isQueued(ctx, s, j); err != nil || there {
+		there, err = c.isQueued(ctx, s, j)
+		if err != nil || there {
 			return nil, err
 		}
 		// It was settled meanwhile.
@@ -241,7 +244,8 @@ func (c *queueClient) open(ctx context.Context) (*store, error) {
 	}
 	s = new(store)
 	var err error
-	if s.jobs, err = c.js.Stream(ctx, c.names.JobsStream()); err == nil {
+	s.jobs, err = c.js.Stream(ctx, c.names.JobsStream())
+	if err == nil {
 		s.results, err = c.js.Stream(ctx, c.names.ResultsStream())
 	}
 	if err != nil {

@@ -131,7 +131,8 @@ func (f *acpFlags) check() error {
 	if _, err := intake.ParseCatchUp(f.catchUp); err != nil {
 		return program.Usagef("--catch-up: %w", err)
 	}
-	if f.dir, err = filepath.Abs(f.dir); err != nil {
+	f.dir, err = filepath.Abs(f.dir)
+	if err != nil {
 		return program.Usagef("--dir: %w", err)
 	}
 	if !isFolder(f.dir) {

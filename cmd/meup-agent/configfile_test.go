@@ -98,7 +98,8 @@ func TestConfigurationFile_Precedence(t *testing.T) {
 		})
 	}
 	// A flag that is set to its default is still set.
-	if f, err = configured(t, "max_steps: 12", "--max-steps", "8"); err != nil || f.maxSteps != 8 {
+	f, err = configured(t, "max_steps: 12", "--max-steps", "8")
+	if err != nil || f.maxSteps != 8 {
 		t.Errorf("%d steps, %v", f.maxSteps, err)
 	}
 }

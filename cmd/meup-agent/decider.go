@@ -97,7 +97,8 @@ func (f *deciderFlags) check() error {
 		return program.Usagef("--reasoner: expected http://…, https://…, nats://… or tls://…")
 	}
 	var err error
-	if f.prices, err = llm.ParsePrices(f.price); err != nil {
+	f.prices, err = llm.ParsePrices(f.price)
+	if err != nil {
 		return program.Usagef("--price: %w", err)
 	}
 	if !currencyCode.MatchString(f.currency) {

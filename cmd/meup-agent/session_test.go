@@ -32,7 +32,8 @@ func TestRun_SessionIsTheQuestion(t *testing.T) {
 
 func recordsOf(t *testing.T, url string, session protocol.ID) []wire.LogRecord {
 	t.Helper()
-	if url += "/reasoning_logs"; session != "" {
+	url += "/reasoning_logs"
+	if session != "" {
 		url += "?session_id=" + string(session)
 	}
 	resp, err := http.Get(url)

@@ -122,14 +122,16 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	for _, name := range append([]protocol.ParticipantID{"you", "guide", "helper"}, scene.Cast()...) {
 		s.tokens[variable(name)], _ = access.NewToken()
 	}
-	if s.docs, err = s.findDocs(); err != nil {
+	s.docs, err = s.findDocs()
+	if err != nil {
 		return err
 	}
 	stop, err := s.startGateway(ctx)
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(s.run(ctx), stop()); err == nil && f.ask == "" {
+	err = errors.Join(s.run(ctx), stop())
+	if err == nil && f.ask == "" {
 		fmt.Fprintln(out, "The demo has ended; nothing was kept.")
 	}
 	return err

@@ -118,8 +118,10 @@ func (f *exportFlags) filter(o *archive.ExportOptions, now time.Time) error {
 	}
 	var begin time.Time
 	seq, err := protocol.ParseSeq(f.since)
-	if o.Since = seq; err != nil {
-		if begin, err = program.Moment("since", f.since, now); err != nil {
+	o.Since = seq
+	if err != nil {
+		begin, err = program.Moment("since", f.since, now)
+		if err != nil {
 			return program.Usage(err)
 		}
 	}

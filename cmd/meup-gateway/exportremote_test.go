@@ -38,7 +38,8 @@ func TestExport_RemoteTurns(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(mustExport(t, f)), "\n")
 		want := 0
 		for _, line := range lines {
-			if want++; want%hidden == 0 {
+			want++
+			if want%hidden == 0 {
 				want++
 			}
 			if m := number.FindStringSubmatch(line); m == nil || m[1] != fmt.Sprint(want) {

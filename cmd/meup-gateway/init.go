@@ -134,7 +134,8 @@ func writeNew(path, text string, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteString(text); err != nil {
+	_, err = f.WriteString(text)
+	if err != nil {
 		return errors.Join(err, f.Close(), os.Remove(path))
 	}
 	return f.Close()

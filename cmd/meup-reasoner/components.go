@@ -52,12 +52,14 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 	}
 	var model, summarizer llm.Model
 	if f.model != "" {
-		if model, err = f.open(f.model, "", log); err != nil {
+		model, err = f.open(f.model, "", log)
+		if err != nil {
 			return nil, err
 		}
 	}
 	if f.summarization != "" {
-		if summarizer, err = f.open(f.summarization, "", log); err != nil {
+		summarizer, err = f.open(f.summarization, "", log)
+		if err != nil {
 			return nil, fmt.Errorf("--summarization-model: %w", err)
 		}
 	}

@@ -77,7 +77,8 @@ func launch(t *testing.T, address *regexp.Regexp, env []string, args ...string) 
 		}
 	})
 	t.Cleanup(func() { _ = p.Process.Kill(); p.reading.Wait(); _ = p.Wait() })
-	if p.address = <-found; p.address == "" {
+	p.address = <-found
+	if p.address == "" {
 		t.Fatalf("it ended:\n%s", p.log.String())
 	}
 	return p

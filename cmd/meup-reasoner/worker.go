@@ -94,7 +94,8 @@ func work(ctx context.Context, f *workerFlags) error {
 	r, err := f.queue.connect(ctx, p)
 	if err == nil {
 		var stop func()
-		if stop, err = f.observe(ctx, p, tokens); err == nil {
+		stop, err = f.observe(ctx, p, tokens)
+		if err == nil {
 			defer stop()
 		}
 	}

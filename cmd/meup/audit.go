@@ -56,7 +56,8 @@ func (f *auditFlags) query(h *historyFlags) (q api.EnvelopeQuery, err error) {
 		return q, program.Usagef("%s: %s", flagOf(refused.Path), refused.Detail)
 	}
 	now := time.Now()
-	if q.FromTime, err = program.Moment("since", f.since, now); err == nil {
+	q.FromTime, err = program.Moment("since", f.since, now)
+	if err == nil {
 		q.Until, err = program.Moment("until", f.until, now)
 	}
 	if err == nil && !q.Until.IsZero() && !q.FromTime.Before(q.Until) {

@@ -89,7 +89,8 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for found := 0; ; {
-		if q.Limit = 100; f.limit > 0 {
+		q.Limit = 100
+		if f.limit > 0 {
 			q.Limit = min(q.Limit, f.limit-found)
 		}
 		page, err := t.API.Search(c.Context(), t.Space, q)
@@ -135,7 +136,8 @@ func (f *searchFlags) query(text string) (q api.SearchQuery, err error) {
 	for _, id := range f.from {
 		q.From = append(q.From, protocol.ParticipantID(id))
 	}
-	if q.Since, err = program.Moment("since", f.since, time.Now()); err == nil {
+	q.Since, err = program.Moment("since", f.since, time.Now())
+	if err == nil {
 		q.Until, err = program.Moment("until", f.until, time.Now())
 	}
 	return q, err

@@ -213,7 +213,8 @@ func (f *sendFlags) draft(env *program.Environment, in io.Reader, args []string)
 		}
 		e.Context = path
 	}
-	if e.Payload, err = f.body(env, in, args); err != nil {
+	e.Payload, err = f.body(env, in, args)
+	if err != nil {
 		return e, err
 	}
 	return e, nil

@@ -140,7 +140,8 @@ func (t *tailing) once(c *cobra.Command) error {
 	ctx := c.Context()
 	if t.sieve.matcher != nil && !t.sieve.observe { // envelopes addressed to you pass
 		var err error
-		if t.sieve.you, err = t.whoAmI(c); err != nil {
+		t.sieve.you, err = t.whoAmI(c)
+		if err != nil {
 			return err
 		}
 	}

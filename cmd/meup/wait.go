@@ -150,7 +150,8 @@ func (w *waiter) interrupted(c *cobra.Command, in *program.Lines, message *proto
 	defer cancel()
 	in.Discard()
 	answer, err := in.Ask(ctx, c.ErrOrStderr(), "\nWithdraw the question? [y/N] ")
-	if answer = strings.ToLower(answer); err != nil || answer != "y" && answer != "yes" {
+	answer = strings.ToLower(answer)
+	if err != nil || answer != "y" && answer != "yes" {
 		return w.unanswered(c, message)
 	}
 	_, err = w.target.API.Send(ctx, w.target.Space, protocol.Envelope{

@@ -116,7 +116,8 @@ func (r *cancelableReader) Read(p []byte) (int, error) {
 		}
 	}
 	n := copy(p, r.rest.text)
-	if r.rest.text = r.rest.text[n:]; n == 0 {
+	r.rest.text = r.rest.text[n:]
+	if n == 0 {
 		return 0, r.rest.err
 	}
 	return n, nil

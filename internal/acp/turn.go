@@ -315,7 +315,8 @@ func (t *turn) retract(ctx context.Context, e *ask.Event) {
 		return
 	}
 	t.saying = ""
-	if t.answers--; t.answers == 0 {
+	t.answers--
+	if t.answers == 0 {
 		t.send(ctx, textChunk("agent_message_chunk", "\n\n"))
 	}
 }

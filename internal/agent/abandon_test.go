@@ -66,7 +66,8 @@ func until(t *testing.T, c *client.Client, fits func(*protocol.Envelope) bool) [
 		if err != nil {
 			t.Fatalf("%v, after\n%s", err, script(all))
 		}
-		if all = append(all, env); fits(&env) {
+		all = append(all, env)
+		if fits(&env) {
 			return all
 		}
 	}
@@ -221,7 +222,8 @@ func status(t *testing.T, c *client.Client) map[string]any {
 	}
 	var answer protocol.Envelope
 	for {
-		if answer, err = c.Receive(testkit.Deadline(t)); err != nil {
+		answer, err = c.Receive(testkit.Deadline(t))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if answer.Kind == protocol.KindParticipantStatus && answer.Correlation.Names(receipt.ID) {

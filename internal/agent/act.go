@@ -319,11 +319,13 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 				timeout = a.opts.After(a.opts.ToolTimeout)
 			}
 		case <-answered:
-			if open--; open == 0 {
+			open--
+			if open == 0 {
 				timeout, whole = a.opts.After(a.opts.ToolTimeout), a.opts.After(a.opts.MaxToolTimeout)
 			}
 		case <-gone:
-			if gone = nil; !a.isConnected(asked[0]) {
+			gone = nil
+			if !a.isConnected(asked[0]) {
 				return nil, fmt.Errorf("%s left the space", asked[0])
 			}
 		case <-timeout:

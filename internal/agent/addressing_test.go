@@ -129,7 +129,8 @@ func TestTwoAgents_Bounded(t *testing.T) {
 		if !answerTo(id)(last(all)) {
 			break
 		}
-		if answers++; answers > 10 {
+		answers++
+		if answers > 10 {
 			t.Fatal("they do")
 		}
 		reply := client.Chat("@planner hello again")

@@ -181,7 +181,8 @@ func conversation(t *testing.T, c *client.Client, until func(*protocol.Envelope)
 		if env.Seq == 0 || isInterview(&env) {
 			continue
 		}
-		if all = append(all, env); until(&env) {
+		all = append(all, env)
+		if until(&env) {
 			return all
 		}
 	}

@@ -35,7 +35,8 @@ func (v *visible) add(piece string) string {
 		}
 		if !v.midline {
 			is, undecided := closes(line, complete)
-			if v.over = is; is {
+			v.over = is
+			if is {
 				break
 			}
 			if undecided {

@@ -73,7 +73,8 @@ func TestCatchUp_ClosesUnfinishedWork(t *testing.T) {
 	afterwards := false
 	for i := range all {
 		env := &all[i]
-		if afterwards = afterwards || env.Kind == protocol.KindMCPReject; env.From != "planner" || !afterwards {
+		afterwards = afterwards || env.Kind == protocol.KindMCPReject
+		if env.From != "planner" || !afterwards {
 			continue
 		}
 		about := fmt.Sprintf("%v in %s to %v", env.Correlation.IDs, env.Context, env.To)
@@ -238,7 +239,8 @@ func TestAgent_CatchUpIsBounded(t *testing.T) {
 		pending := make([]*client.Pending, n)
 		for i := range pending {
 			var err error
-			if pending[i], err = alice.SendAsync(testkit.Deadline(t), protocol.Envelope{Kind: "x.tick"}); err != nil {
+			pending[i], err = alice.SendAsync(testkit.Deadline(t), protocol.Envelope{Kind: "x.tick"})
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

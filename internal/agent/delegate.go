@@ -123,7 +123,8 @@ func (a *Agent) awaitPart(ctx context.Context, start protocol.Envelope, who prot
 			}
 			continue
 		case <-gone:
-			if gone = nil; a.isConnected(who) {
+			gone = nil
+			if a.isConnected(who) {
 				continue
 			}
 			err = fmt.Errorf("%s %s", who, absent)

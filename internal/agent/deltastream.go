@@ -156,7 +156,8 @@ func (l *DeltaStreams) decide() bool {
 }
 
 func (l *DeltaStreams) say(text string) {
-	if text = l.visible.add(text); text != "" {
+	text = l.visible.add(text)
+	if text != "" {
 		l.answer.add(text)
 	}
 }

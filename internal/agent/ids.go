@@ -25,7 +25,8 @@ func (o *RecentIDs) Add(id protocol.ID) {
 		o.ids = make(map[protocol.ID]bool)
 	}
 	o.ids[id] = true
-	if o.order = append(o.order, id); len(o.order) > maxIDs {
+	o.order = append(o.order, id)
+	if len(o.order) > maxIDs {
 		delete(o.ids, o.order[0])
 		o.order = o.order[1:]
 	}

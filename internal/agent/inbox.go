@@ -87,7 +87,8 @@ func (in *Inbox) Deliver(env *protocol.Envelope) bool {
 		if b == nil || notice && len(b.in) >= maxUnread/2 || !b.put(env) {
 			continue
 		}
-		if taken = true; env.Kind != protocol.KindMCPRequest || notice {
+		taken = true
+		if env.Kind != protocol.KindMCPRequest || notice {
 			continue
 		}
 		in.expectLocked(env.ID)

@@ -66,7 +66,8 @@ func (k *keeper) reply(ctx context.Context, env *protocol.Envelope, answer func(
 	case rpc.Method == "tools/list":
 	default:
 		k.seen <- *env
-		if result = answer(rpc.Params); result == "" || len(rpc.ID) == 0 {
+		result = answer(rpc.Params)
+		if result == "" || len(rpc.ID) == 0 {
 			return
 		}
 	}

@@ -81,7 +81,8 @@ func (p *Publisher) awaitReceipt(ctx context.Context, w *client.Pending) error {
 	}
 	late, cancel := p.finalContext()
 	defer cancel()
-	if _, err = w.Wait(late); err != nil && late.Err() != nil {
+	_, err = w.Wait(late)
+	if err != nil && late.Err() != nil {
 		return &UnknownError{context.Cause(ctx)}
 	}
 	return err

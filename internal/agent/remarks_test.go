@@ -152,7 +152,8 @@ func TestRemarks_ReachTheNextDecision(t *testing.T) {
 		share(planner.Note{Kind: planner.Reply, ReplyTo: "e77", Text: "To nobody."}),
 		share(planner.Note{Kind: planner.Hypothesis, Text: "The cache is cold", Confidence: &sure, For: []string{"e2", "the logs"}, Against: []string{"e1"}, References: []string{"e1", "e99"}}),
 	)
-	if s = hand.state(t); s.Steps[2].Results[1].OK() || !s.Steps[2].Results[0].OK() || !s.Steps[2].Results[2].OK() {
+	s = hand.state(t)
+	if s.Steps[2].Results[1].OK() || !s.Steps[2].Results[0].OK() || !s.Steps[2].Results[2].OK() {
 		t.Errorf("results %+v", s.Steps[2].Results)
 	}
 	d := finishing("Deploy.")

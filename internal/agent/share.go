@@ -94,7 +94,8 @@ func (a *Agent) notes(p *problem, notes []planner.Note) []protocol.Envelope {
 func (p *problem) share(c contextwindow.Call) action {
 	x := action{p: p, call: c}
 	var n planner.Note
-	if x.fault = json.Unmarshal(c.Arguments, &n); x.fault == nil {
+	x.fault = json.Unmarshal(c.Arguments, &n)
+	if x.fault == nil {
 		x.thought, x.fault = p.note(n)
 	}
 	return x

@@ -128,7 +128,8 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		record := contextwindow.Record{
 			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Turn: d.Turn,
 		}
-		if record.Results, err = a.act(p.ctx, p, box, record, a.thoughts(p, d, went)); err != nil {
+		record.Results, err = a.act(p.ctx, p, box, record, a.thoughts(p, d, went))
+		if err != nil {
 			return d, "", err
 		}
 		state.Steps = append(state.Steps, record)

@@ -51,7 +51,8 @@ func benchmarkStep(b *testing.B, calls int) {
 	steps := b.N
 	a := agent.New(agent.Options{Space: dial("planner"), Tools: instantly{}, MaxSteps: steps + 1, OwnToolsOnly: true,
 		Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
-			if steps--; steps >= 0 {
+			steps--
+			if steps >= 0 {
 				return step, nil
 			}
 			return planner.Decision{Action: contextwindow.Finish, Answer: "done", Conclusion: "done"}, nil

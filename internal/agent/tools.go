@@ -128,7 +128,8 @@ func (a *Agent) listTools(id protocol.ParticipantID) {
 			tools = some
 			break
 		}
-		if cursor = next; cursor == "" {
+		cursor = next
+		if cursor == "" {
 			break
 		}
 	}

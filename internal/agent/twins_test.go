@@ -97,7 +97,8 @@ func TestTwins_Takeover(t *testing.T) {
 					return "", ctx.Err()
 				})
 				kill, stop := twin(t, g, agent.Options{Tools: tools, Planner: once(callOf("count_sheep", `{"query":"x"}`)), WatchInterval: 50 * time.Millisecond, After: after(agent.ReplyTime, late)})
-				if end[i] = kill; how == "shut down" {
+				end[i] = kill
+				if how == "shut down" {
 					end[i] = stop
 				}
 			}

@@ -87,7 +87,8 @@ func (p *PatternParser) Kind(pointer string, v protocol.Value) (k KindPattern) {
 		k.weight = 1 + size/2 // it is tried on both spellings
 	}
 	var err error
-	if k.KindPattern, err = protocol.ParseKindPattern(s); err != nil {
+	k.KindPattern, err = protocol.ParseKindPattern(s)
+	if err != nil {
 		p.Fail(pointer, err)
 	}
 	return k

@@ -223,7 +223,8 @@ func (f *field) matchName(v protocol.Value, m Mode, w *Work) bool {
 		if f.value.Match(x, m, w) {
 			return true
 		}
-		if found = true; !m.deny() {
+		found = true
+		if !m.deny() {
 			return false
 		}
 	}
@@ -236,7 +237,8 @@ func (f *field) matchIndex(v protocol.Value, m Mode, w *Work) bool {
 		if i == f.key.index {
 			return f.value.Match(x, m, w)
 		}
-		if i++; !w.Spend(1) {
+		i++
+		if !w.Spend(1) {
 			return m.deny()
 		}
 	}

@@ -74,7 +74,8 @@ func (p *PatternParser) Payload(v protocol.Value) *Pattern {
 // pattern compiles a field pattern; deep: it is below a "**".
 func (p *PatternParser) pattern(pointer string, v protocol.Value, depth int, deep bool) Pattern {
 	out := Pattern{Source: string(v.Raw())}
-	if p.patterns++; p.patterns > MaxPatterns {
+	p.patterns++
+	if p.patterns > MaxPatterns {
 		p.Fail(pointer, fmt.Errorf("a capability has at most %d field patterns", MaxPatterns))
 	}
 	if depth > MaxNesting {
@@ -162,7 +163,8 @@ func (f *field) mayBeAbsent() bool {
 func (p *PatternParser) field(pointer string, keys []key, v protocol.Value, depth int, deep bool) field {
 	f := field{key: keys[0]}
 	if f.key.class == keyDeep {
-		if p.deep++; deep || p.deep > MaxDeep {
+		p.deep++
+		if deep || p.deep > MaxDeep {
 			p.Fail(pointer, fmt.Errorf("a capability has at most %d ** keys or .. steps, none below another", MaxDeep))
 		}
 		deep = true

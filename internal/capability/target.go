@@ -38,7 +38,8 @@ func (p *PatternParser) alternative(t *Target, pointer string, v protocol.Value)
 		p.Fail(pointer, fmt.Errorf("it must be a string or an array of strings, not %s", v.Type()))
 		return
 	}
-	if p.patterns++; p.patterns > MaxPatterns {
+	p.patterns++
+	if p.patterns > MaxPatterns {
 		p.Fail(pointer, fmt.Errorf("a capability has at most %d field patterns", MaxPatterns))
 		return
 	}

@@ -107,7 +107,8 @@ func (p *PatternParser) compileRegexp(source string) (re *regexp.Regexp, size in
 	if len(source) > MaxTextBytes {
 		return nil, 0, fmt.Errorf("a regexp has at most %d bytes", MaxTextBytes)
 	}
-	if p.regexps++; p.regexps > MaxRegexps {
+	p.regexps++
+	if p.regexps > MaxRegexps {
 		return nil, 0, fmt.Errorf("a capability has at most %d regexps", MaxRegexps)
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)

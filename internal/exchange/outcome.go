@@ -68,7 +68,8 @@ func ReadResult(payload protocol.Value) Result {
 // read also returns the text of the content.
 func read(payload protocol.Value) (r Result, text string) {
 	if fault := payload.Get("error"); fault.Exists() {
-		if text = fault.Text(); text == "" {
+		text = fault.Text()
+		if text == "" {
 			text = fault.Get("message").Text()
 		}
 		return Result{Failed: true, Text: text, Bytes: len(fault.Raw())}, text
@@ -120,7 +121,8 @@ func content(answer protocol.Value) (text, others string) {
 		if kind == "resource_link" {
 			kind = "resource"
 		}
-		if n++; kind != "image" && kind != "audio" && kind != "resource" || n > 1 && kind != noun {
+		n++
+		if kind != "image" && kind != "audio" && kind != "resource" || n > 1 && kind != noun {
 			kind = "item"
 		}
 		noun = kind

@@ -24,7 +24,8 @@ func TestScan_AgreesWithSettles(t *testing.T) {
 				ID: protocol.ID(fmt.Sprint("e", i)), Seq: protocol.Seq(i + 1), TS: start.Add(time.Duration(i) * time.Minute),
 				From: protocol.ParticipantID(pick("ann", "bob", "tool")), Context: protocol.ContextPath(pick("", "c1", "c1/c2", "c3")),
 			}
-			switch e.Kind = DecisionKinds[r.IntN(len(DecisionKinds))]; e.Kind {
+			e.Kind = DecisionKinds[r.IntN(len(DecisionKinds))]
+			switch e.Kind {
 			case protocol.KindMCPProposal:
 				e.Payload = []byte(`{"method":"tools/call","params":{"name":"a"},"participant_id":"tool"` + pick("", `,"expires_at":"2026-03-01T12:10:00Z"`, `,"expires_at":"2026-03-01T14:00:00Z"`) + `}`)
 			case protocol.KindMCPRequest:

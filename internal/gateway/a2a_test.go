@@ -156,7 +156,8 @@ func TestA2A_Go(t *testing.T) {
 				t.Errorf("%+v %v", got, err)
 			}
 			decide := &a2a.SendMessageRequest{Message: a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewDataPart(map[string]any{"proposal": "p", "decision": "approve"}))}
-			if result, err = c.SendMessage(ctx, decide); err != nil {
+			result, err = c.SendMessage(ctx, decide)
+			if err != nil {
 				t.Fatal(err)
 			}
 			task = result.(*a2a.Task)
@@ -166,7 +167,8 @@ func TestA2A_Go(t *testing.T) {
 			// The next question is in the same thread, and can be canceled.
 			next := a2aText("m2", "and then?")
 			next.Message.ContextID, next.Config = task.ContextID, &a2a.SendMessageConfig{ReturnImmediately: true}
-			if result, err = c.SendMessage(ctx, next); err != nil {
+			result, err = c.SendMessage(ctx, next)
+			if err != nil {
 				t.Fatal(err)
 			}
 			second := result.(*a2a.Task)
@@ -175,10 +177,12 @@ func TestA2A_Go(t *testing.T) {
 				t.Errorf("%+v in %+v %v", second, turn, err)
 			}
 			listA2A(t, c, task, second)
-			if second, err = c.CancelTask(ctx, &a2a.CancelTaskRequest{ID: second.ID}); err != nil || second.Status.State != a2a.TaskStateCanceled {
+			second, err = c.CancelTask(ctx, &a2a.CancelTaskRequest{ID: second.ID})
+			if err != nil || second.Status.State != a2a.TaskStateCanceled {
 				t.Errorf("%+v %v", second, err)
 			}
-			if _, err = c.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task.ID}); !errors.Is(err, a2a.ErrTaskNotCancelable) {
+			_, err = c.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task.ID})
+			if !errors.Is(err, a2a.ErrTaskNotCancelable) {
 				t.Error(err)
 			}
 		})
@@ -198,7 +202,8 @@ func listA2A(t *testing.T, c *a2aclient.Client, completed, submitted *a2a.Task) 
 		for _, task := range page.Tasks {
 			ids = append(ids, task.ID)
 		}
-		if q.PageToken = page.NextPageToken; q.PageToken == "" {
+		q.PageToken = page.NextPageToken
+		if q.PageToken == "" {
 			break
 		}
 	}

@@ -144,7 +144,8 @@ func (o *office) join(space, token string) *websocket.Conn {
 	var ws *websocket.Conn
 	testkit.Eventually(o.t, token+" joins "+space, func() bool {
 		conn, status, code := connect(o.t, o.Gateway, space, token)
-		if ws = conn; ws == nil && status != http.StatusServiceUnavailable {
+		ws = conn
+		if ws == nil && status != http.StatusServiceUnavailable {
 			o.t.Fatalf("%s cannot join %s: %d %s", token, space, status, code)
 		}
 		return ws != nil
@@ -166,7 +167,8 @@ func (o *office) directory(space string) api.DirectorySpace {
 	var d *api.Directory
 	testkit.Eventually(o.t, "the log is available", func() bool {
 		list, err := o.API(o.t, "root").Directory(o.t.Context(), space)
-		if d = list; err != nil && !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
+		d = list
+		if err != nil && !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
 			o.t.Fatal(err)
 		}
 		return err == nil

@@ -42,7 +42,8 @@ func nodeModules(t *testing.T, pkg string) (node, modules string) {
 	if err != nil {
 		t.Skip("no node on this machine")
 	}
-	if modules, err = filepath.Abs("../../.tools/node/node_modules"); err != nil {
+	modules, err = filepath.Abs("../../.tools/node/node_modules")
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(modules, pkg)); err != nil {
@@ -278,7 +279,8 @@ func TestAGUI_Grows(t *testing.T) {
 		if found == nil {
 			continue
 		}
-		if deltas = append(deltas, found[1]); found[1] == "before" {
+		deltas = append(deltas, found[1])
+		if found[1] == "before" {
 			close(live)
 		}
 	}
@@ -370,7 +372,8 @@ func TestAGUI_Again(t *testing.T) {
 	if len(first) < 20 || !strings.Contains(first[len(first)-1], `"RUN_FINISHED"`) {
 		t.Fatalf("%q", first)
 	}
-	if again = withoutDeltas(again); !slices.Equal(withoutDeltas(first), again) {
+	again = withoutDeltas(again)
+	if !slices.Equal(withoutDeltas(first), again) {
 		t.Errorf("first\n%s\nagain\n%s", strings.Join(first, "\n"), strings.Join(again, "\n"))
 	}
 	_, log := story(t, g, "alice")

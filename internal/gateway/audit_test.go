@@ -88,7 +88,8 @@ func testPeriod(t *testing.T, yaml string) {
 					if !page.HasMore {
 						break
 					}
-					if q.Since = page.Next; descending {
+					q.Since = page.Next
+					if descending {
 						q.Since, q.Before = 0, page.Next
 					}
 				}
@@ -109,7 +110,8 @@ func readPage(t *testing.T, c *api.Client, q api.EnvelopeQuery) (page *api.Envel
 	t.Helper()
 	testkit.Eventually(t, "the log is available", func() bool {
 		p, err := c.Envelopes(t.Context(), "lab", q)
-		if page = p; err != nil && !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
+		page = p
+		if err != nil && !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
 			t.Fatal(err)
 		}
 		return err == nil

@@ -26,7 +26,8 @@ func readAll(t *testing.T, c *api.Client) (list []protocol.Envelope, log string)
 			t.Fatal(err)
 		}
 		list = append(list, page.Envelopes...)
-		if q.Since = page.Next; !page.HasMore {
+		q.Since = page.Next
+		if !page.HasMore {
 			return list, page.Log
 		}
 	}

@@ -37,7 +37,8 @@ func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{t: t, dir: t.TempDir(), roots: x509.NewCertPool()}
 	var err error
-	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+	a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
@@ -48,7 +49,8 @@ func newAuthority(t *testing.T) *authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.cert, err = x509.ParseCertificate(der); err != nil {
+	a.cert, err = x509.ParseCertificate(der)
+	if err != nil {
 		t.Fatal(err)
 	}
 	a.roots.AddCert(a.cert)

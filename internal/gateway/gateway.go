@@ -98,7 +98,8 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	g := &Gateway{options: o, log: o.Logger, page: page, opened: make(chan struct{}), metrics: NewMetrics(MetricsOptions{
 		Version: o.Version.Version, Commit: o.Version.Commit, Logger: o.Logger,
 	})}
-	if g.safety, err = newRedactor(o.Config, g.metrics); err != nil {
+	g.safety, err = newRedactor(o.Config, g.metrics)
+	if err != nil {
 		return nil, err
 	}
 	g.cfg.Store(o.Config)
@@ -127,7 +128,8 @@ func (g *Gateway) open(ctx context.Context) {
 		close(g.opened)
 		return
 	}
-	if g.openErr = err; ctx.Err() != nil {
+	g.openErr = err
+	if ctx.Err() != nil {
 		g.openErr = errStopped
 	}
 	close(g.opened)

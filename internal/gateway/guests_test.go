@@ -70,7 +70,8 @@ func (i *issuer) sign(t *testing.T, key *ecdsa.PrivateKey, claims jwt.MapClaims)
 	t.Helper()
 	all := jwt.MapClaims{"iss": i.URL, "aud": "meup", "sub": "248289761001", "nick": "ada", "exp": time.Now().Add(time.Hour).Unix()}
 	for k, v := range claims {
-		if all[k] = v; v == nil {
+		all[k] = v
+		if v == nil {
 			delete(all, k)
 		}
 	}
@@ -270,7 +271,8 @@ func TestGuests_TokenExpires(t *testing.T) {
 		}
 		token = i.sign(t, i.key, jwt.MapClaims{"exp": time.Now().Unix() + seconds})
 		var status int
-		if ws, status, _ = connect(t, g, "lab", token); ws == nil && status != http.StatusUnauthorized {
+		ws, status, _ = connect(t, g, "lab", token)
+		if ws == nil && status != http.StatusUnauthorized {
 			t.Fatalf("status %d", status)
 		}
 	}

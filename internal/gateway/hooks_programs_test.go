@@ -40,7 +40,8 @@ func (a agentHooks) send(query, name string, change map[string]any) (int, string
 	for k, v := range change {
 		event[k] = v
 	}
-	if text, err = json.Marshal(event); err != nil {
+	text, err = json.Marshal(event)
+	if err != nil {
 		return 0, "", err
 	}
 	status, body := postAs(a.t, a.g, a.who+"-token", "/api/spaces/lab/hooks/"+a.program+query, string(text))

@@ -53,7 +53,8 @@ func fire(t *testing.T, g *meuptest.Gateway, who, query, name string, change map
 	for k, v := range change {
 		event[k] = v
 	}
-	if text, err = json.Marshal(event); err != nil {
+	text, err = json.Marshal(event)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return postAs(t, g, who+"-token", "/api/spaces/lab/hooks/claude"+query, string(text))

@@ -287,7 +287,8 @@ func cutWaits(t *testing.T, g *meuptest.Gateway, proxy *cutProxy, bob *cutClient
 				t.Errorf("%v: %q", err, text)
 				return
 			}
-			if got = len(page.Messages); got > 0 && texts(page.Messages) != fmt.Sprint("alice: message ", n) {
+			got = len(page.Messages)
+			if got > 0 && texts(page.Messages) != fmt.Sprint("alice: message ", n) {
 				t.Errorf("got %s instead of message %d", texts(page.Messages), n)
 			}
 			cursor = page.Cursor

@@ -34,7 +34,8 @@ func asking(t *testing.T, g *meuptest.Gateway, revision string) *atomic.Int32 {
 		}
 		if !answered {
 			var err error
-			if answer, err = r.Session.Elicit(ctx, p); err != nil {
+			answer, err = r.Session.Elicit(ctx, p)
+			if err != nil {
 				return nil, err
 			}
 		}

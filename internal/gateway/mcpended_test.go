@@ -54,7 +54,8 @@ func TestMCP_RequestIsEnded(t *testing.T) {
 			fmt.Fprintf(conn, "POST /mcp?participant=alice HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer bob-token\r\nContent-Type: application/json\r\n"+
 				"Accept: application/json, text/event-stream\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", g.Addr(), len(initialize), initialize)
 			for frame := []byte(nil); !strings.Contains(string(frame), `"initialize"`); { // it is not answered
-				if _, frame, err = host.Read(testkit.Deadline(t)); err != nil {
+				_, frame, err = host.Read(testkit.Deadline(t))
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -278,7 +278,8 @@ func TestOpenAI_GaveUp(t *testing.T) {
 				played.Go(func() {
 					for q := a.next(protocol.KindChat, 0); ; q = a.next(protocol.KindChat, q.Seq) {
 						if q.From == "alice" {
-							if before--; before < 0 {
+							before--
+							if before < 0 {
 								giveUp(string(q.ID))
 								return
 							}

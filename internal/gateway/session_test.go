@@ -97,7 +97,8 @@ func (b *browser) do(method, path, body string, header http.Header) (*http.Respo
 	}
 	b.said.Write(content)
 	for _, c := range resp.Cookies() {
-		if b.jar[c.Name] = c; c.MaxAge < 0 {
+		b.jar[c.Name] = c
+		if c.MaxAge < 0 {
 			delete(b.jar, c.Name)
 		}
 	}

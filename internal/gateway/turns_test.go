@@ -96,7 +96,8 @@ func TestUpdates_AfterReload(t *testing.T) {
 		t.Errorf("without updates:\n%s", without)
 	}
 	resp := v.do(http.MethodGet, "/api/spaces/lab/events?updates=maybe", "auditor", nil)
-	if _ = resp.Body.Close(); resp.StatusCode != http.StatusBadRequest {
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("updates=maybe: %s", resp.Status)
 	}
 	v.g.Reload(yaml)
@@ -217,7 +218,8 @@ func logOf(t *testing.T, file string) []logLine {
 			continue
 		}
 		for line := range strings.Lines(string(f.Data)) {
-			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			line = strings.TrimSpace(line)
+			if line == "" || line[0] == '#' {
 				continue
 			}
 			said := struct {

@@ -26,7 +26,8 @@ func Between(ctx context.Context, log Reader, space string, from, until time.Tim
 		return 0, 0, err
 	}
 	if !from.IsZero() {
-		if after, err = lastBefore(ctx, log, space, newest, from.Add(-clockSlack)); err != nil {
+		after, err = lastBefore(ctx, log, space, newest, from.Add(-clockSlack))
+		if err != nil {
 			return 0, 0, err
 		}
 	}

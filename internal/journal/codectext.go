@@ -41,7 +41,8 @@ func decodeText(e *Entry, text string, settles bool) error {
 	e.Envelope.To = readList[protocol.ParticipantID](&r)
 	e.Audience = readList[protocol.ParticipantID](&r)
 	if settles {
-		if e.Settles = protocol.ID(r.next()); e.Settles == "" {
+		e.Settles = protocol.ID(r.next())
+		if e.Settles == "" {
 			return damaged("settled proposal")
 		}
 	}

@@ -76,7 +76,8 @@ func choiceRequest(r *wire.WorkflowIntentRequest, c WorkflowChoice) (*wire.Agent
 	for i, o := range c.Options {
 		ids[i] = o.ID
 		fmt.Fprintf(&goal, "- %q", o.ID)
-		if o.Description = strings.TrimSpace(o.Description); o.Description != "" {
+		o.Description = strings.TrimSpace(o.Description)
+		if o.Description != "" {
 			goal.WriteString(": " + textutil.Shorten(o.Description, maxQuery/4))
 		}
 		if o.Tool != "" {

@@ -144,7 +144,8 @@ func TestWorkflow_ContextWindow(t *testing.T) {
 	if !errors.As(err, &f) || f.Status != 422 || f.Path != "/summarization_model" {
 		t.Errorf("%v", err)
 	}
-	if _, err = DecodeWorkflow([]byte(strings.Replace(triage, `{`, `{"context_tokens":100,`, 1))); !errors.As(err, &f) || f.Path != "/context_tokens" {
+	_, err = DecodeWorkflow([]byte(strings.Replace(triage, `{`, `{"context_tokens":100,`, 1)))
+	if !errors.As(err, &f) || f.Path != "/context_tokens" {
 		t.Errorf("%v", err)
 	}
 }

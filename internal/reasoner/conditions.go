@@ -38,7 +38,8 @@ func (c *conditions) UnmarshalJSON(raw []byte) error {
 // does not, or all of them if they hold.
 func (c conditions) hold(v *values) (holds bool, which string, err error) {
 	for _, text := range c {
-		if v.checks++; v.checks > maxChecks {
+		v.checks++
+		if v.checks > maxChecks {
 			return false, "", Invalid(definitionPath, fmt.Sprintf("There are more than %d conditions between this node and the next: remove some.", maxChecks))
 		}
 		holds, err := holdsOne(text, v)

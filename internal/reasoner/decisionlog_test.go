@@ -79,7 +79,8 @@ func TestFind_Pages(t *testing.T) {
 			got = append(got, r.IntentID)
 		}
 		s.Add(testRecord("s", "new"))
-		if q.Before = next; next == 0 {
+		q.Before = next
+		if next == 0 {
 			break
 		}
 	}
@@ -221,7 +222,8 @@ func TestFile_Renamed(t *testing.T) {
 			if err != nil || string(raw) != "2\n3\n" || f.size != 4 {
 				t.Errorf("%q, %d, %v", raw, f.size, err)
 			}
-			if raw, err = os.ReadFile(path + ".20261122"); err == nil && string(raw) != "1\n" {
+			raw, err = os.ReadFile(path + ".20261122")
+			if err == nil && string(raw) != "1\n" {
 				t.Errorf("%q", raw)
 			}
 			if err := f.close(); err != nil {

@@ -74,7 +74,8 @@ func (p *past) add(item wire.HistoryItem) {
 }
 
 func (p *past) addNote(sentence string) {
-	if sentence = strings.TrimSpace(sentence); sentence != "" {
+	sentence = strings.TrimSpace(sentence)
+	if sentence != "" {
 		p.notes = append(p.notes, textutil.Shorten(sentence, maxNote))
 	}
 }

@@ -28,7 +28,8 @@ func newModelService(t *testing.T, server *llmtest.Server, o Options) (*Service,
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if o.Telemetry == nil {
 		var err error
-		if o.Telemetry, err = telemetry.Start(t.Context(), telemetry.Options{Logger: o.Logger}); err != nil {
+		o.Telemetry, err = telemetry.Start(t.Context(), telemetry.Options{Logger: o.Logger})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

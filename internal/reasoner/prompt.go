@@ -32,7 +32,8 @@ func instructions(r *wire.AgentIntentRequest, notes []string) string {
 }
 
 func section(b *strings.Builder, title, body string) {
-	if body = strings.TrimSpace(body); body != "" {
+	body = strings.TrimSpace(body)
+	if body != "" {
 		b.WriteString("## " + title + "\n\n" + textutil.Shorten(body, maxSection) + "\n\n")
 	}
 }

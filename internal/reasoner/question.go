@@ -173,7 +173,8 @@ func remainingCalls(calls []contextwindow.Call) []wire.TraceItem {
 func sentences(parts ...string) string {
 	var out string
 	for _, p := range parts {
-		if p = strings.TrimSpace(p); !strings.Contains(out, p) {
+		p = strings.TrimSpace(p)
+		if !strings.Contains(out, p) {
 			out = strings.TrimSpace(out + " " + p)
 		}
 	}

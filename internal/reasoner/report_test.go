@@ -33,7 +33,8 @@ type collector struct {
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(r.Body)
 	var request collectorpb.ExportTraceServiceRequest
-	if err = errors.Join(err, proto.Unmarshal(raw, &request)); err != nil {
+	err = errors.Join(err, proto.Unmarshal(raw, &request))
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

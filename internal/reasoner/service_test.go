@@ -257,7 +257,8 @@ func FuzzDecide(f *testing.F) {
 		r, err := DecodeAgentIntent(raw)
 		if err == nil {
 			var out *wire.AgentIntentResponse
-			if out, err = s.Decide(t.Context(), r); err == nil {
+			out, err = s.Decide(t.Context(), r)
+			if err == nil {
 				checkSchema(t, "agent_intent.response", out)
 				return
 			}

@@ -47,7 +47,8 @@ func (v *values) lookup(path string) (value any, ok bool) {
 	for segment := range strings.SplitSeq(path, ".") {
 		switch box := here.(type) {
 		case map[string]any:
-			if here, ok = box[segment]; !ok {
+			here, ok = box[segment]
+			if !ok {
 				return nil, false
 			}
 		case []any:
@@ -141,7 +142,8 @@ func (f *filler) value(path string) any {
 }
 
 func (f *filler) reserve(n int) {
-	if f.remaining -= n; f.remaining < 0 && f.fault == nil {
+	f.remaining -= n
+	if f.remaining < 0 && f.fault == nil {
 		f.fault = &Fault{Status: http.StatusBadRequest, Code: CodeTooLarge, Path: definitionPath, Message: "The args of the node are too long after substitution: use shorter values."}
 	}
 }

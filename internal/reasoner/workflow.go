@@ -42,7 +42,8 @@ func NextNode(ctx context.Context, r *wire.WorkflowIntentRequest, choose Workflo
 		if err != nil {
 			return nil, err
 		}
-		if w.values, w.choose = newValues(r, params), choose; choose == nil {
+		w.values, w.choose = newValues(r, params), choose
+		if choose == nil {
 			w.choose = func(context.Context, WorkflowChoice) (WorkflowChosen, error) {
 				return WorkflowChosen{}, ErrNoWorkflowModel
 			}
@@ -51,7 +52,8 @@ func NextNode(ctx context.Context, r *wire.WorkflowIntentRequest, choose Workflo
 	}
 	var next string
 	_ = json.Unmarshal(params["next"], &next) // absent: no next node
-	if next = strings.TrimSpace(next); next != "" {
+	next = strings.TrimSpace(next)
+	if next != "" {
 		return &wire.WorkflowIntentResponse{NextNode: next, Reasoning: "params.next names the next node."}, nil
 	}
 	return &wire.WorkflowIntentResponse{

@@ -63,7 +63,8 @@ func (w *workflow) branch(ctx context.Context, n *node) (*node, string, error) {
 	case len(options) > maxOptions:
 		return nil, "", Invalid(definitionPath+"/edges", fmt.Sprintf("More than %d nodes can follow %s: a model chooses among at most that many.", maxOptions, quoted(n.id)))
 	}
-	if w.choices++; w.choices > maxChoices {
+	w.choices++
+	if w.choices > maxChoices {
 		return nil, "", Invalid(definitionPath, fmt.Sprintf("There are more than %d choices between this node and the next: remove some.", maxChoices))
 	}
 	chosen, err := w.choose(ctx, WorkflowChoice{Node: n.id, Options: options})
@@ -78,7 +79,8 @@ func (w *workflow) branch(ctx context.Context, n *node) (*node, string, error) {
 // options evaluates the edges of a node. It returns the target of the first
 // condition that holds, or else the targets that no condition excludes.
 func (w *workflow) options(n *node) (options []WorkflowOption, decided *node, why string, err error) {
-	if decided, why, _, err = w.firstEdge(n, true); decided != nil || err != nil {
+	decided, why, _, err = w.firstEdge(n, true)
+	if decided != nil || err != nil {
 		return nil, decided, why, err
 	}
 	for _, e := range w.edges {

@@ -29,7 +29,8 @@ const (
 
 func (z *sanitizer) inspect(dst []finding, t input) []finding {
 	n := len(dst)
-	if dst = z.unseen(dst, t.body); len(dst) > n {
+	dst = z.unseen(dst, t.body)
+	if len(dst) > n {
 		return dst // and the rest once it is gone
 	}
 	dst = z.ruleStage.inspect(dst, t)

@@ -76,7 +76,8 @@ func TestStream_MasksSplitSecrets(t *testing.T) {
 		if seenOf(secret, p.Text(s.Text), 12) >= 12 || s.Key != "" {
 			continue // not found in the text as a whole
 		}
-		if samples++; samples%every != 0 {
+		samples++
+		if samples%every != 0 {
 			continue
 		}
 		for _, most := range sizes {

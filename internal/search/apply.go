@@ -172,7 +172,8 @@ func (w *writer) record(doc uint32, e *protocol.Envelope) error {
 			return err
 		}
 		var err error
-		if w.block, err = w.index.readBlock(w.position, doc>>blockBits); err != nil {
+		w.block, err = w.index.readBlock(w.position, doc>>blockBits)
+		if err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,8 @@ func (b *block) decode(v []byte) bool {
 	seq := protocol.Seq(0)
 	for v = v[n+m:]; len(v) > 0; v = v[n:] {
 		var distance uint64
-		if distance, n = binary.Uvarint(v); n <= 0 {
+		distance, n = binary.Uvarint(v)
+		if n <= 0 {
 			return false
 		}
 		seq += protocol.Seq(distance)

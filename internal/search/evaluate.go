@@ -74,10 +74,12 @@ func (x *Index) newEvaluation(ctx context.Context, p *plan, who Asker, position 
 	// What is excluded is read last, when it is known that the bucket has hits.
 	slices.SortStableFunc(e.slots, func(a, b slot) int { return boolean(a.exclude) - boolean(b.exclude) })
 	var err error
-	if e.end, err = x.docAt(&position, p.after.upTo+1); err != nil {
+	e.end, err = x.docAt(&position, p.after.upTo+1)
+	if err != nil {
 		return nil, err
 	}
-	if e.private, err = x.docAt(&position, who.VisibleAfter+1); err != nil {
+	e.private, err = x.docAt(&position, who.VisibleAfter+1)
+	if err != nil {
 		return nil, err
 	}
 	e.first = position.FirstDoc
@@ -233,7 +235,8 @@ func (e *evaluation) readTerms(bucket uint32, term string, prefix bool, accept f
 		}
 		if current == nil || !bytes.Equal(found, current) {
 			current = append(current[:0], found...)
-			if e.expanded++; prefix && e.expanded > maxExpansion {
+			e.expanded++
+			if prefix && e.expanded > maxExpansion {
 				e.partial = true
 				return nil
 			}
@@ -244,7 +247,8 @@ func (e *evaluation) readTerms(bucket uint32, term string, prefix bool, accept f
 			next, mine = math.MaxUint32, false
 		} else if !e.who.All {
 			i, has := slices.BinarySearch(e.audiences, audience)
-			if mine = has; !has && i < len(e.audiences) {
+			mine = has
+			if !has && i < len(e.audiences) {
 				next = e.audiences[i]
 			} else if !has {
 				next = math.MaxUint32
@@ -271,7 +275,8 @@ func (e *evaluation) readList(public bool, use func(audienceList) error) error {
 	if err != nil {
 		return e.index.failed(err)
 	}
-	if e.bytes += len(v); e.bytes > maxListBytes {
+	e.bytes += len(v)
+	if e.bytes > maxListBytes {
 		e.partial = true
 		return nil
 	}
@@ -439,7 +444,8 @@ func (e *evaluation) seqOf(doc uint32) (protocol.Seq, error) {
 	b := e.blocks[number]
 	if b == nil {
 		var err error
-		if b, err = e.index.readBlock(e.position, number); err != nil {
+		b, err = e.index.readBlock(e.position, number)
+		if err != nil {
 			return 0, err
 		}
 		if len(e.blocks) > 256 {

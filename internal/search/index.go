@@ -91,7 +91,8 @@ func (x *Index) Position(space string) (p Position, err error) {
 	if x.derived.Damaged() {
 		return p, ErrDamaged
 	}
-	if err = derivedb.ReadSpace(x.db, space, &p); err != nil {
+	err = derivedb.ReadSpace(x.db, space, &p)
+	if err != nil {
 		return Position{}, x.failed(err)
 	}
 	return p, nil

@@ -39,7 +39,8 @@ func newArchive(t *testing.T, o Options) *archive {
 func (a *archive) open(o Options) {
 	a.t.Helper()
 	var err error
-	if a.index, err = Open(o); err != nil {
+	a.index, err = Open(o)
+	if err != nil {
 		a.t.Fatal(err)
 	}
 }
@@ -142,7 +143,8 @@ func (a *archive) pages(who Asker, q Query) []protocol.Seq {
 			}
 			last, all = h.Score, append(all, h.Envelope.Seq)
 		}
-		if q.Cursor = r.Next; q.Cursor == "" {
+		q.Cursor = r.Next
+		if q.Cursor == "" {
 			slices.Sort(all)
 			return all
 		}
@@ -271,7 +273,8 @@ func TestSearch_HiddenChangesNothing(t *testing.T) {
 				for _, h := range got.Hits {
 					both[i] = append(both[i], fmt.Sprint(text, " ", h.Envelope.Seq, " ", h.Score, " ", h.Snippet))
 				}
-				if cursor = got.Next; cursor == "" {
+				cursor = got.Next
+				if cursor == "" {
 					break
 				}
 			}

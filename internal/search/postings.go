@@ -123,7 +123,8 @@ func (p *postings) each(f func(doc uint32, weight uint64)) error {
 			x, body = uint64(body[0]&0x7f)|uint64(body[1])<<7, body[2:]
 		default:
 			var size int
-			if x, size = binary.Uvarint(body); size <= 0 {
+			x, size = binary.Uvarint(body)
+			if size <= 0 {
 				return errPostings
 			}
 			body = body[size:]

@@ -83,7 +83,8 @@ func (q Query) compile() (plans []*plan, err error) {
 			continue
 		}
 		var p *plan
-		if p, err = q.plan(match); err == nil {
+		p, err = q.plan(match)
+		if err == nil {
 			plans = append(plans, p)
 		}
 	}
@@ -99,16 +100,19 @@ func (q Query) plan(match Match) (*plan, error) {
 		p.limit = DefaultLimit
 	}
 	var err error
-	if p.matcher, err = q.Filter.Compile(); err != nil {
+	p.matcher, err = q.Filter.Compile()
+	if err != nil {
 		return nil, SyntaxError(protocol.AsError(err).Message)
 	}
 	p.kinds, _ = protocol.Filter{Kinds: q.Filter.Kinds}.Compile() // part of the filter above
-	if p.clauses, err = parse(q.Text, match); err != nil {
+	p.clauses, err = parse(q.Text, match)
+	if err != nil {
 		return nil, err
 	}
 	if q.Cursor != "" {
 		var ok bool
-		if p.after, ok = decodeCursor(q.Cursor); !ok || p.after.query != p.hash() {
+		p.after, ok = decodeCursor(q.Cursor)
+		if !ok || p.after.query != p.hash() {
 			return nil, SyntaxError("The cursor does not belong to this query; search again without it.")
 		}
 	}
@@ -153,7 +157,8 @@ func parse(text string, match Match) ([]clause, error) {
 			all = appendWords(all, c)
 			continue
 		}
-		if terms += len(c.words); terms > MaxTerms {
+		terms += len(c.words)
+		if terms > MaxTerms {
 			return nil, SyntaxError(fmt.Sprintf("A query has at most %d words.", MaxTerms))
 		}
 		all = append(all, c)
@@ -170,7 +175,8 @@ func parseItem(text string) (c clause, quoted bool, rest string) {
 		c.exclude, text = true, text[1:]
 	}
 	var item string
-	if quoted = text[0] == '"'; quoted {
+	quoted = text[0] == '"'
+	if quoted {
 		item, rest, quoted = strings.Cut(text[1:], `"`)
 		c.prefix = strings.HasPrefix(rest, "*")
 	} else {

@@ -43,7 +43,8 @@ func TestSearch_Snippet(t *testing.T) {
 	s := r.Hits[0].Snippet
 	var whole, marked []string
 	for _, p := range s.Parts {
-		if whole = append(whole, p.Text); p.Match {
+		whole = append(whole, p.Text)
+		if p.Match {
 			marked = append(marked, p.Text)
 		}
 		if strings.ToValidUTF8(p.Text, "") != p.Text {

@@ -68,7 +68,8 @@ func tokens(text string, last bool, yield func(folded []byte, start, end int) bo
 			}
 		case ideograph:
 			end, ok := pairs(text, at, last, buf[:0], yield)
-			if at = end; !ok {
+			at = end
+			if !ok {
 				return
 			}
 		}
@@ -118,7 +119,8 @@ func fold(dst []byte, r rune, s string) []byte {
 	}
 	var decomposed [64]byte
 	for _, r := range string(norm.NFKD.AppendString(decomposed[:0], s)) {
-		if r = unicode.ToLower(r); isDiacritic(r) || scriptOf(r) == separator {
+		r = unicode.ToLower(r)
+		if isDiacritic(r) || scriptOf(r) == separator {
 			continue
 		}
 		if plain, ok := plainLetters[r]; ok {

@@ -62,7 +62,8 @@ func (s *Space) readOn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if batch = append(batch, e); len(batch) == readBatch {
+		batch = append(batch, e)
+		if len(batch) == readBatch {
 			put()
 		}
 	}

@@ -67,7 +67,8 @@ func openWith(t testing.TB, cfg *authority.Config, change func(*space.Services))
 	r := &room{t: t, log: services.Journal}
 	r.hub = space.NewHub(services, func(name string) (*authority.Config, bool) { return cfg, name == cfg.Name })
 	var err error
-	if r.Space, err = r.hub.Space(context.Background(), cfg.Name); err != nil {
+	r.Space, err = r.hub.Space(context.Background(), cfg.Name)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return r

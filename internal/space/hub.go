@@ -238,7 +238,8 @@ func (s *Space) load(ctx context.Context) error {
 			return err
 		}
 		recent = append(recent, e)
-		if size += len(e.Envelope.Payload); size > recentBytes {
+		size += len(e.Envelope.Payload)
+		if size > recentBytes {
 			break
 		}
 	}

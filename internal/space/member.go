@@ -238,7 +238,8 @@ func (m *Member) wake() {
 
 // deferClose postpones the close while there are entries to deliver before it.
 func (m *Member) deferClose(d *Delivery) {
-	if d.Seq = m.seq; d.Close == nil {
+	d.Seq = m.seq
+	if d.Close == nil {
 		return
 	}
 	upTo := d.Close.UpTo

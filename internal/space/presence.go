@@ -75,7 +75,8 @@ func (s *Space) presenceEntryLocked(event string, id protocol.ParticipantID, now
 	for d := range spelled {
 		var err error
 		p := protocol.Presence{Event: event, Participant: s.describe(s.connectedLocked(id), protocol.Dialect(d), now)}
-		if e, err = protocol.FromGateway(s.hub.newID(), protocol.KindSystemPresence, now, p); err != nil {
+		e, err = protocol.FromGateway(s.hub.newID(), protocol.KindSystemPresence, now, p)
+		if err != nil {
 			s.log.Error("encode presence", "participant", id, "error", err)
 			return nil
 		}

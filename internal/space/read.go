@@ -139,7 +139,8 @@ func (s *Space) readLog(ctx context.Context, dst []*ring.Entry, after, upTo prot
 		}
 		entry := ring.NewEntry(e)
 		dst = append(dst, entry)
-		if size += entry.Size(); size >= ring.ReadBytes {
+		size += entry.Size()
+		if size >= ring.ReadBytes {
 			break
 		}
 	}

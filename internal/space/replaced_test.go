@@ -169,15 +169,18 @@ func TestHistory_PositionAndLog(t *testing.T) {
 	if refused != nil || page.Log != r.LogID() || count(t, page) != 3 {
 		t.Fatalf("got %+v, %v", page, refused)
 	}
-	if _, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 2, Log: "other"}); code(refused) != protocol.CodeCursorExpired || protocol.AsError(refused).OldestSeq != 1 {
+	_, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 2, Log: "other"})
+	if code(refused) != protocol.CodeCursorExpired || protocol.AsError(refused).OldestSeq != 1 {
 		t.Errorf("another log: %v", refused)
 	}
-	if page, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 99}); refused != nil || count(t, page) != 0 {
+	page, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 99})
+	if refused != nil || count(t, page) != 0 {
 		t.Errorf("beyond the head: %+v, %v", page, refused)
 	}
 	lag := errors.New("lagging")
 	log.barrier.Store(&lag)
-	if _, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 99}); code(refused) != protocol.CodeUnavailable {
+	_, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 99})
+	if code(refused) != protocol.CodeUnavailable {
 		t.Errorf("beyond the head of a gateway that is behind: %v", refused)
 	}
 }

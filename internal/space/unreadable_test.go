@@ -106,7 +106,8 @@ func TestMember_CatchesUpWithControlFrames(t *testing.T) {
 		if err := joined.Next(t.Context(), &d); err != nil || round > 100 {
 			t.Fatalf("%d entries after %d rounds: %v", entries, round, err)
 		}
-		if entries += len(d.Entries); len(d.Entries) == 0 && len(d.Control) == 0 {
+		entries += len(d.Entries)
+		if len(d.Entries) == 0 && len(d.Control) == 0 {
 			t.Fatal("an empty delivery")
 		}
 	}

@@ -136,11 +136,13 @@ func TestHistory_ScanIsCutAndCharged(t *testing.T) {
 		t.Fatalf("%d entries, more %v, next %d, and charged %d", n, page.HasMore, page.Next, l.worked)
 	}
 	query.Since = page.Next
-	if _, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, query); code(refused) != protocol.CodeRateLimited {
+	_, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, query)
+	if code(refused) != protocol.CodeRateLimited {
 		t.Errorf("a reader that owes: got %v", refused)
 	}
 	l.worked = 0
-	if page, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, query); refused != nil || read(t, page) != 0 || page.HasMore {
+	page, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, query)
+	if refused != nil || read(t, page) != 0 || page.HasMore {
 		t.Errorf("the rest: got more %v, %v", page.HasMore, refused)
 	}
 }

@@ -55,7 +55,8 @@ func Fold(ctx context.Context, space string, base []byte, entries iter.Seq2[Entr
 			return nil, err
 		}
 		t.Apply(ctx, e)
-		if n++; n%baseStep == 0 {
+		n++
+		if n%baseStep == 0 {
 			t = openBase(space, t.base())
 		}
 	}

@@ -83,7 +83,8 @@ func TestPagesOfThreads(t *testing.T) {
 		for _, th := range list {
 			got = append(got, th.ThreadID)
 		}
-		if next = n; next == 0 {
+		next = n
+		if next == 0 {
 			break
 		}
 	}

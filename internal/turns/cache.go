@@ -111,7 +111,8 @@ func (t *Tracker) loadCached(refs []*turnRef) (kept, cold []*turnRef) {
 	defer t.mu.Unlock()
 	defer t.shrink()
 	for _, r := range refs {
-		if r.tu = t.index.turnAt(r.at); r.tu == nil {
+		r.tu = t.index.turnAt(r.at)
+		if r.tu == nil {
 			continue
 		}
 		kept = append(kept, r)
@@ -182,7 +183,8 @@ func (t *Tracker) keep(r *turnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.shrink()
-	if r.tu = t.index.turnAt(r.at); r.tu == nil || r.tu.contents != nil || r.tu.items != len(r.items) {
+	r.tu = t.index.turnAt(r.at)
+	if r.tu == nil || r.tu.contents != nil || r.tu.items != len(r.items) {
 		return
 	}
 	t.cache.put(r.tu, r.items, live)

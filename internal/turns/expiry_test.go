@@ -38,7 +38,8 @@ func TestProposal_Expires(t *testing.T) {
 	} {
 		t.Run(c.at, func(t *testing.T) {
 			var err error
-			if now, err = time.Parse(time.DateTime, "2026-11-20 "+c.at); err != nil {
+			now, err = time.Parse(time.DateTime, "2026-11-20 "+c.at)
+			if err != nil {
 				t.Fatal(err)
 			}
 			turn, err := p.Turn(t.Context(), "q", 1, Viewer{})

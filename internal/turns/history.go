@@ -87,7 +87,8 @@ func inSteps(v *Viewer, read func(after *turnRef, most int) []*turnRef) iter.Seq
 		for most := 2; ; most = min(2*most, 64) {
 			some := read(after, most)
 			for _, r := range some {
-				if after = r; v.isVisible(r.entry) && !yield(r) {
+				after = r
+				if v.isVisible(r.entry) && !yield(r) {
 					return
 				}
 			}
@@ -179,13 +180,15 @@ func (t *Tracker) page(ctx context.Context, all iter.Seq[*turnRef], limit int, v
 	var refs []*turnRef
 	size := 0
 	for r := range all {
-		if size += r.bytes; len(refs) == pageSize(limit) || len(refs) > 0 && size > maxPageBytes {
+		size += r.bytes
+		if len(refs) == pageSize(limit) || len(refs) > 0 && size > maxPageBytes {
 			more = true
 			break
 		}
 		refs, last = append(refs, r), r
 	}
-	if refs, err = t.load(ctx, refs); err != nil {
+	refs, err = t.load(ctx, refs)
+	if err != nil {
 		return nil, nil, false, err
 	}
 	d := t.display()
@@ -195,7 +198,8 @@ func (t *Tracker) page(ctx context.Context, all iter.Seq[*turnRef], limit int, v
 		if shown == nil {
 			continue
 		}
-		if size += shown.Bytes; size > maxPageBytes && len(list) > 0 {
+		size += shown.Bytes
+		if size > maxPageBytes && len(list) > 0 {
 			more = true
 			break
 		}
@@ -218,7 +222,8 @@ func (t *Tracker) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Se
 				return
 			}
 			if visible {
-				if yielded = true; !yield(&shown.Turn, nil) {
+				yielded = true
+				if !yield(&shown.Turn, nil) {
 					return
 				}
 			}
@@ -349,7 +354,8 @@ func (h *History) JSON() ([]byte, error) {
 	}
 	list := make([][]byte, len(h.Turns))
 	for i := range h.Turns {
-		if list[i], err = h.Turns[i].JSON(); err != nil {
+		list[i], err = h.Turns[i].JSON()
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -19,7 +19,8 @@ func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []api.
 	d := t.display()
 	scanned := 0
 	for th := range t.listed(false, before) {
-		if scanned++; len(list) == limit || scanned > maxScanned {
+		scanned++
+		if len(list) == limit || scanned > maxScanned {
 			return list, before
 		}
 		before = th.seq
@@ -37,7 +38,8 @@ func (t *Tracker) Jobs(limit int, before protocol.Seq, v Viewer) (list []api.Job
 	d := t.display()
 	scanned := 0
 	for th := range t.listed(true, before) {
-		if scanned++; len(list) == limit || scanned > maxScanned {
+		scanned++
+		if len(list) == limit || scanned > maxScanned {
 			return list, before
 		}
 		before = th.seq

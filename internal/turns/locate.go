@@ -68,7 +68,8 @@ func (t *Tracker) locateInContext(e *Entry, it *reduce.Item, question ref, taken
 		return ref{}, false
 	}
 	if !known {
-		if at, known = t.answered(env); !known {
+		at, known = t.answered(env)
+		if !known {
 			at, known = question, taken
 		}
 		if !known && !exchange.OpensQuestion(env.Kind) {

@@ -227,7 +227,8 @@ func (t *names) put(name string, p place) {
 
 func (t *names) get(name string) (p place, ok bool) {
 	h := t.index.hash(name)
-	if p, ok = t.Get(h); ok {
+	p, ok = t.Get(h)
+	if ok {
 		return p, true
 	}
 	row := t.index.get(t.key(h))

@@ -53,7 +53,8 @@ func (t *Tracker) restore() (extra []byte, err error) {
 	if err := json.Unmarshal(row, &s); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if t.answers, err = exchange.RestoreAnswers(s.Answers); err != nil {
+	t.answers, err = exchange.RestoreAnswers(s.Answers)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	t.last, x.salt = s.Last, s.Salt

@@ -51,7 +51,8 @@ func parseExponent(raw []byte) int64 {
 	}
 	var n int64
 	for _, c := range raw {
-		if n = n*10 + int64(c-'0'); n >= hugeExponent {
+		n = n*10 + int64(c-'0')
+		if n >= hugeExponent {
 			n = hugeExponent
 			break
 		}

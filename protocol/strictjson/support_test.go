@@ -75,7 +75,8 @@ func walk(d *json.Decoder, depth, maxDepth int) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	if depth++; depth > maxDepth {
+	depth++
+	if depth > maxDepth {
 		return "too deep", nil
 	}
 	seen := make(map[string]bool)

@@ -75,10 +75,12 @@ func run() error {
 		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	}
 	var err error
-	if r.platforms, err = parsePlatforms(*platforms); err != nil {
+	r.platforms, err = parsePlatforms(*platforms)
+	if err != nil {
 		return err
 	}
-	if r.at, err = sourceTime(ctx); err != nil {
+	r.at, err = sourceTime(ctx)
+	if err != nil {
 		return err
 	}
 	return r.write(ctx)

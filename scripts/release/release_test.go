@@ -69,7 +69,8 @@ func (r *release) files(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if all[e.Name()], err = os.ReadFile(filepath.Join(r.out, e.Name())); err != nil {
+		all[e.Name()], err = os.ReadFile(filepath.Join(r.out, e.Name()))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +93,8 @@ func untar(t *testing.T, data []byte) (map[string]*tar.Header, map[string][]byte
 			t.Errorf("%s twice", h.Name)
 		}
 		headers[h.Name] = h
-		if contents[h.Name], err = io.ReadAll(r); err != nil {
+		contents[h.Name], err = io.ReadAll(r)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -255,7 +255,8 @@ func TestClient_MutantsFail(t *testing.T) {
 			var err error
 			for _, step := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second, testkit.Patience} { // the longer ones if the machine is slow
 				var failed *vector.Failure
-				switch err = play(name, mutant.vector, step); {
+				err = play(name, mutant.vector, step)
+				switch {
 				case err == nil:
 					err = errors.New("it passes")
 				case errors.As(err, &failed) && strings.Contains(failed.Step.Text, mutant.want):

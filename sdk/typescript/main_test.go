@@ -67,7 +67,8 @@ func install(t *testing.T) (dir string, node []string) {
 // pack builds the package in a copy of its sources, and unpacks the file that npm would
 // publish.
 func pack(node string) (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "meup-sdk-"); err != nil {
+	dir, err = os.MkdirTemp("", "meup-sdk-")
+	if err != nil {
 		return "", err
 	}
 	source := filepath.Join(dir, "source")
@@ -182,7 +183,8 @@ func start(t *testing.T, url, who, script string, env ...string) *program {
 	p := &program{t: t, cmd: cmd, log: &syncBuffer{}}
 	cmd.Stderr = p.log
 	var err error
-	if p.stdin, err = cmd.StdinPipe(); err != nil {
+	p.stdin, err = cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()

@@ -96,7 +96,8 @@ func (p *cuttingProxy) pass(in, out net.Conn) {
 		cut.Do(func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if doCut = p.cuts > 0; doCut {
+			doCut = p.cuts > 0
+			if doCut {
 				p.cuts--
 			}
 		})

@@ -150,7 +150,8 @@ func (s *Scene) start(ctx context.Context) error {
 		return fmt.Errorf("start the tools of the scene: %w", err)
 	}
 	for _, who := range Cast() {
-		if s.members[who], err = client.Dial(ctx, s.connection(who)); err != nil {
+		s.members[who], err = client.Dial(ctx, s.connection(who))
+		if err != nil {
 			return fmt.Errorf("join as %s: %w", who, err)
 		}
 	}

@@ -155,7 +155,8 @@ func (n *notes) publish(_ context.Context, args publishArgs) (string, error) {
 			return "", fmt.Errorf("publish: %w", err)
 		}
 		_, err = file.WriteString(args.Text + "\n")
-		if err = errors.Join(err, file.Close()); err != nil {
+		err = errors.Join(err, file.Close())
+		if err != nil {
 			return "", fmt.Errorf("publish: %w", err)
 		}
 		return name, nil

@@ -240,7 +240,8 @@ func startProgram(ctx context.Context, o *Options) (*program, error) {
 		return nil, faultOf(p.explain(err), "the agent program did not start")
 	}
 	p.can = about.Capabilities
-	if p.name = about.Info.Name; p.name != "" && about.Info.Version != "" {
+	p.name = about.Info.Name
+	if p.name != "" && about.Info.Version != "" {
 		p.name += " " + about.Info.Version
 	}
 	return p, nil

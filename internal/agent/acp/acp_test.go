@@ -95,7 +95,8 @@ func (l *lab) decide(approve bool, edit func(*protocol.Envelope)) *protocol.Enve
 	e := exchange.Rejection(p, "unsafe")
 	if approve {
 		var err error
-		if e, err = exchange.Approval(p, "", ""); err != nil {
+		e, err = exchange.Approval(p, "", "")
+		if err != nil {
 			l.t.Fatal(err)
 		}
 		e.ID = "decision"

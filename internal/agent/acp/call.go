@@ -83,7 +83,8 @@ func (r *report) arguments() (arguments json.RawMessage, ok bool) {
 	if len(raw) > maxInput {
 		return object("title", r.title(), "omitted", "the arguments are larger than an envelope takes"), false
 	}
-	if raw = clean(raw); raw == nil {
+	raw = clean(raw)
+	if raw == nil {
 		return object("title", r.title(), "omitted", "the arguments are nested too deeply"), false
 	}
 	if raw[0] != '{' {

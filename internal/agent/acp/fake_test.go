@@ -134,7 +134,8 @@ func (f *fake) prompt(id json.RawMessage, session, prompt string, n int, cancel 
 	}
 	for i, command := range strings.Split(script, ";") {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(command), " ")
-		if reason = f.do(session, verb, rest, head, i, cancel); reason != "end_turn" {
+		reason = f.do(session, verb, rest, head, i, cancel)
+		if reason != "end_turn" {
 			break
 		}
 	}

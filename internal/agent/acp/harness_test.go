@@ -235,7 +235,8 @@ func (l *lab) closed() {
 		for _, id := range e.Correlation.IDs {
 			switch {
 			case e.Kind == protocol.KindMCPResponse:
-				if answers[id]++; answers[id] > 1 {
+				answers[id]++
+				if answers[id] > 1 {
 					l.t.Errorf("%d responses to %s", answers[id], id)
 				}
 				delete(open, id)

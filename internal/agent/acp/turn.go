@@ -383,7 +383,8 @@ func (t *turn) finish(err error) {
 // solution returns the answer.
 func (t *turn) solution(reason string) (agent.Solution, error) {
 	s := agent.Solution{Answer: strings.TrimSpace(t.answer), Stream: t.stream, Metadata: t.usage.metadata()}
-	if s.Metadata["agent"] = t.session.program.name; reason != "end_turn" {
+	s.Metadata["agent"] = t.session.program.name
+	if reason != "end_turn" {
 		s.Metadata["stop_reason"] = reason
 	}
 	switch reason {

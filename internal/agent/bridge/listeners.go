@@ -56,7 +56,8 @@ func (l *listeners) listen(method string, who protocol.ParticipantID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := slices.DeleteFunc(l.lists[method], func(id protocol.ParticipantID) bool { return id == who })
-	if list = append(list, who); len(list) > maxListeners {
+	list = append(list, who)
+	if len(list) > maxListeners {
 		list = slices.Delete(list, 0, 1)
 	}
 	l.lists[method] = list
@@ -104,7 +105,8 @@ func (l *listeners) unsubscribe(uri string, who protocol.ParticipantID) (last bo
 	defer l.mu.Unlock()
 	for i := range l.subs {
 		if s := &l.subs[i]; s.uri == uri && s.asker == who {
-			if s.count--; s.count == 0 {
+			s.count--
+			if s.count == 0 {
 				l.subs = slices.Delete(l.subs, i, i+1)
 			}
 			break
@@ -121,7 +123,8 @@ func (l *listeners) subscribed(uri string) (surplus string) {
 	if slices.Contains(l.remote, uri) {
 		return ""
 	}
-	if l.remote = append(l.remote, uri); len(l.remote) <= maxSubscriptions {
+	l.remote = append(l.remote, uri)
+	if len(l.remote) <= maxSubscriptions {
 		return ""
 	}
 	wanted := make(map[string]bool)

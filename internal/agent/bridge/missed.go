@@ -210,7 +210,8 @@ func (m *missed) isWithdrawn(c *call, seq protocol.Seq) bool {
 func (b *Bridge) readMissed(ctx context.Context) (*missed, error) {
 	m := &missed{answered: make(map[protocol.ID]bool)}
 	var err error
-	if m.through, err = b.handledThrough(ctx); err != nil {
+	m.through, err = b.handledThrough(ctx)
+	if err != nil {
 		return nil, err
 	}
 	oldest := b.opts.Now().Add(b.opts.Space.Welcome().Clock - b.opts.Missed) // by the gateway's clock

@@ -62,7 +62,8 @@ func (n *Notices) Put(method string, params mcp.Params) {
 		n.list[newest] = it
 		return
 	}
-	if n.list = append(n.list, it); len(n.list) > maxNotices {
+	n.list = append(n.list, it)
+	if len(n.list) > maxNotices {
 		n.list = append(n.list[:0], n.list[1:]...)
 		n.dropped++
 	}

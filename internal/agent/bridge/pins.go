@@ -83,7 +83,8 @@ func (b *Bridge) checkTools(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, params.Cursor, err = b.checkList(ctx, result.JSON); err != nil || params.Cursor == "" {
+		_, params.Cursor, err = b.checkList(ctx, result.JSON)
+		if err != nil || params.Cursor == "" {
 			return err
 		}
 	}

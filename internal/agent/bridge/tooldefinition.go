@@ -90,7 +90,8 @@ type shown struct {
 // show returns the shown parts of a definition in an envelope of at most limit bytes.
 func show(d Definition, limit int) shown {
 	var s shown
-	if s.Description = &d.Description; len(d.Description) > min(maxDescription, limit/16) {
+	s.Description = &d.Description
+	if len(d.Description) > min(maxDescription, limit/16) {
 		s.Description, s.LeftOut = nil, append(s.LeftOut, "description")
 	}
 	if d.Schema == nil {

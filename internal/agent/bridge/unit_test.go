@@ -84,7 +84,8 @@ func TestNoticesAreBounded(t *testing.T) {
 	if len(list) != maxNotices || restarted || dropped == 0 {
 		t.Errorf("%d wait, %d dropped", len(list), dropped)
 	}
-	if list, _, dropped = n.drain(); len(list) != 0 || dropped != 0 {
+	list, _, dropped = n.drain()
+	if len(list) != 0 || dropped != 0 {
 		t.Errorf("%d wait, %d dropped", len(list), dropped)
 	}
 	for range 3 {
@@ -92,7 +93,8 @@ func TestNoticesAreBounded(t *testing.T) {
 		n.Put(resourceUpdated, &mcp.ResourceUpdatedNotificationParams{URI: "a"})
 		n.Put(resourceUpdated, &mcp.ResourceUpdatedNotificationParams{URI: "b"})
 	}
-	if list, _, _ = n.drain(); len(list) != 3 {
+	list, _, _ = n.drain()
+	if len(list) != 3 {
 		t.Errorf("%d wait", len(list))
 	}
 	for step := range maxProgress + 3 {

@@ -216,7 +216,8 @@ func (l *layout) setNotice(text string) {
 	if l.notice != "" {
 		l.tokens -= EstimateMessage(&llm.Message{Text: l.notice})
 	}
-	if l.notice = text; text != "" {
+	l.notice = text
+	if text != "" {
 		l.tokens += EstimateMessage(&llm.Message{Text: text})
 	}
 }

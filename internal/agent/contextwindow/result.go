@@ -126,7 +126,8 @@ func (s *source) initial(g Goal) rendering {
 func (s *source) whole() rendering {
 	body, rest := s.body, 0
 	if !s.ok {
-		if body, rest = cutText(body, maxError); rest > 0 {
+		body, rest = cutText(body, maxError)
+		if rest > 0 {
 			body += moreCharacters(rest)
 		}
 	}

@@ -138,7 +138,8 @@ func TestBuild_SummaryFails(t *testing.T) {
 		if !strings.Contains(log.String(), "level=WARN") || strings.Contains(log.String(), long[:50]) {
 			t.Errorf("%s: %+v, log %s", name, meta, log.String())
 		}
-		if _, _, err = b.Build(t.Context(), in); err != nil || len(s.asked) != 1 {
+		_, _, err = b.Build(t.Context(), in)
+		if err != nil || len(s.asked) != 1 {
 			t.Errorf("%s: asked %d times, %v", name, len(s.asked), err)
 		}
 	}

@@ -169,7 +169,8 @@ func (b *Backlog) noteCall(env *protocol.Envelope) {
 			}
 			if outcome == exchange.Fulfilled {
 				b.noteSent(env, p.Context)
-				if own = env.AddressedTo(b.o.You); own {
+				own = env.AddressedTo(b.o.You)
+				if own {
 					b.requests[env.ID] = fulfilling(env, &p)
 				}
 			}

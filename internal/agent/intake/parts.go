@@ -29,7 +29,8 @@ func PartResult(env *protocol.Envelope, path protocol.ContextPath, who protocol.
 		reason := textutil.ShortenChars(env.ParsePayload().Get("reason").Text(), maxReason)
 		r.Error = fmt.Sprintf("%s by %s: %s", verb, env.From, cmp.Or(reason, "no reason given"))
 	case env.Kind == protocol.KindReasoningConclusion && env.Context == path && env.From == who:
-		if r.Text = concluded(env); r.Text == "" {
+		r.Text = concluded(env)
+		if r.Text == "" {
 			r.Error = fmt.Sprintf("%s closed the part without a conclusion", env.From)
 		}
 		r.Success = r.Error == ""

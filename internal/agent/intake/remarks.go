@@ -80,7 +80,8 @@ type RemarkBox struct {
 func (b *RemarkBox) NoteOwn(id protocol.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.own = append(b.own, id); len(b.own) > maxOwn {
+	b.own = append(b.own, id)
+	if len(b.own) > maxOwn {
 		b.own = slices.Delete(b.own, 0, len(b.own)-maxOwn)
 	}
 }

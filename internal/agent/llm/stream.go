@@ -120,7 +120,8 @@ func (s *stream) Read(p []byte) (int, error) {
 		s.timer.Stop()
 		s.begun = true
 	}
-	if s.left -= int64(n); s.left < 0 {
+	s.left -= int64(n)
+	if s.left < 0 {
 		return 0, fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxAnswer>>20)
 	}
 	if err != nil && err != io.EOF {

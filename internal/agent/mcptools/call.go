@@ -69,7 +69,8 @@ func (s *server) do(ctx context.Context, op Op) (Result, error) {
 	var err error
 	for range maxSessions {
 		var session *mcp.ClientSession
-		if session, err = s.await(ctx, ended); err != nil {
+		session, err = s.await(ctx, ended)
+		if err != nil {
 			return Result{}, callError(ctx, err)
 		}
 		var result Result

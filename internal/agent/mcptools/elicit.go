@@ -80,7 +80,8 @@ func (o *operations) keep(params json.RawMessage) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.params = append(o.params, params); len(o.params) > maxQuestions {
+	o.params = append(o.params, params)
+	if len(o.params) > maxQuestions {
 		o.params = slices.Delete(o.params, 0, 1)
 	}
 }

@@ -123,7 +123,8 @@ func (s *server) answer(ctx context.Context, session *mcp.ClientSession, in *inp
 			return fmt.Errorf("%w: %.200q is refused: this client does not offer it", ErrInput, method)
 		}
 	}
-	if in.rounds++; in.rounds > maxRounds {
+	in.rounds++
+	if in.rounds > maxRounds {
 		return fmt.Errorf("%w: the server asked %d times without a result; start again, or ask its author", ErrInput, maxRounds)
 	}
 	in.state, in.answers = required.Get("requestState").Text(), nil

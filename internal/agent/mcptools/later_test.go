@@ -37,7 +37,8 @@ func TestServerThatStartsLater(t *testing.T) {
 	logged.Wait(t, "not reached")
 	served := moody()
 	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return served }, nil)
-	if l, err = net.Listen("tcp", addr); err != nil {
+	l, err = net.Listen("tcp", addr)
+	if err != nil {
 		t.Fatal(err)
 	}
 	var count atomic.Int32

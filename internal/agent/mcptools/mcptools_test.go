@@ -445,7 +445,8 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
-	if _, err = mcptools.Start(t.Context(), []mcptools.Server{{}}, mcptools.Options{}); err == nil {
+	_, err = mcptools.Start(t.Context(), []mcptools.Server{{}}, mcptools.Options{})
+	if err == nil {
 		t.Error("started nothing")
 	}
 }

@@ -275,7 +275,8 @@ func (b *eventBody) Read(p []byte) (int, error) {
 		b.divide()
 	}
 	n := copy(p, b.ready)
-	if b.ready = b.ready[n:]; len(b.ready) > 0 {
+	b.ready = b.ready[n:]
+	if len(b.ready) > 0 {
 		return n, nil
 	}
 	return n, b.err

@@ -58,7 +58,8 @@ func outline(text []byte) (shallow []byte, depth int) {
 		case quoted:
 			escaped = c == '\\'
 		case c == '{', c == '[':
-			if level++; level == 2 {
+			level++
+			if level == 2 {
 				shallow = append(shallow, "null"...)
 			}
 			depth = max(depth, level)

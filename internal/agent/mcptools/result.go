@@ -121,7 +121,8 @@ func ParseToolList(payload json.RawMessage) (tools []Tool, next string, err erro
 		if t == nil || t.Name == "" {
 			continue
 		}
-		if tools = append(tools, describe(t.Name, target{server: &server{}, tool: t})); len(tools) == maxTools {
+		tools = append(tools, describe(t.Name, target{server: &server{}, tool: t}))
+		if len(tools) == maxTools {
 			break
 		}
 	}

@@ -146,7 +146,8 @@ func listTools(ctx context.Context, session *mcp.ClientSession) ([]*mcp.Tool, er
 		if err != nil {
 			return nil, fmt.Errorf("list tools: %w", err)
 		}
-		if tools = append(tools, tool); len(tools) == maxTools {
+		tools = append(tools, tool)
+		if len(tools) == maxTools {
 			break
 		}
 	}

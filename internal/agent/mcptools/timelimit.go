@@ -75,14 +75,16 @@ func Hold(ctx context.Context) (release func()) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.holds++; l.holds == 1 {
+	l.holds++
+	if l.holds == 1 {
 		l.timer.Stop()
 		l.passLocked()
 	}
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.holds--; l.holds == 0 {
+		l.holds--
+		if l.holds == 0 {
 			l.since = time.Now()
 			l.timer.Reset(l.left)
 		}

@@ -82,7 +82,8 @@ func TestModel_RepliesWithAnswer(t *testing.T) {
 		t.Error("the prompt for the answer does not say how to reply")
 	}
 	s.Open = false
-	if d, _ = decide(t, s, text("I have read it."), text("The answer is 42.\nReply to e3: Yes.")); !strings.Contains(d.Answer, "Reply") || len(d.Notes) != 0 {
+	d, _ = decide(t, s, text("I have read it."), text("The answer is 42.\nReply to e3: Yes."))
+	if !strings.Contains(d.Answer, "Reply") || len(d.Notes) != 0 {
 		t.Errorf("%+v", d)
 	}
 }

@@ -120,7 +120,8 @@ type Plan struct {
 func trimmed(list []string) []string {
 	var out []string
 	for _, s := range list {
-		if s = strings.TrimSpace(s); s != "" && !slices.Contains(out, s) {
+		s = strings.TrimSpace(s)
+		if s != "" && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}

@@ -216,7 +216,8 @@ func TestModel_Open(t *testing.T) {
 		strings.Contains(model.asked[0].Messages[0].Text, "It never approves a call") {
 		t.Errorf("offered %v: %s", names, model.asked[1].Messages[0].Text)
 	}
-	if d, err = m.Next(t.Context(), s); err != nil || d.Answer != "It is so.\n\nKey factors: a; b" || fmt.Sprint(d.KeyFactors, d.Confidence, d.References) != "[a b] 0.5 [e1]" {
+	d, err = m.Next(t.Context(), s)
+	if err != nil || d.Answer != "It is so.\n\nKey factors: a; b" || fmt.Sprint(d.KeyFactors, d.Confidence, d.References) != "[a b] 0.5 [e1]" {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

@@ -234,7 +234,8 @@ func readSchema(raw json.RawMessage) (map[string]json.RawMessage, error) {
 		return nil, err
 	}
 	var fields map[string]json.RawMessage
-	if raw = bytes.TrimSpace(raw); raw[0] != '{' {
+	raw = bytes.TrimSpace(raw)
+	if raw[0] != '{' {
 		return nil, nil // true; false rejects every call anyway
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil {

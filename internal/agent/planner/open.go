@@ -65,7 +65,8 @@ func Open(o Options) (*Opened, error) {
 	switch {
 	case service:
 		var err error
-		if opened, err = openService(&o); err != nil {
+		opened, err = openService(&o)
+		if err != nil {
 			return nil, err
 		}
 	case opened.Approach == RulesName:

@@ -208,7 +208,8 @@ func (s *State) repeats(c contextwindow.Call) bool {
 	window = window[max(0, len(window)-loopWindow):]
 	same := make(map[outcome]int)
 	for _, o := range window {
-		if same[o]++; o.key == key && same[o] >= loopRepeats {
+		same[o]++
+		if o.key == key && same[o] >= loopRepeats {
 			return true
 		}
 	}

@@ -45,7 +45,8 @@ func withRationale(raw json.RawMessage) (schema json.RawMessage, name, rest stri
 	_ = json.Unmarshal(fields["properties"], &properties) // properties stays empty on an error
 	name = rationaleName
 	for taken := true; taken; {
-		if _, taken = properties[name]; taken {
+		_, taken = properties[name]
+		if taken {
 			name = "meup_" + name
 		}
 	}

@@ -83,7 +83,8 @@ func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest)
 	if err != nil {
 		return d, false, err
 	}
-	if d, err = decisionOf(s, resp); err != nil {
+	d, err = decisionOf(s, resp)
+	if err != nil {
 		return d, false, err
 	}
 	return d, d.Action == contextwindow.UseTools && s.Forced == "" && s.repeats(d.Calls[0]), nil

@@ -244,7 +244,8 @@ func TestRemote_Context(t *testing.T) {
 	if names := d.Shown.ToolNames; len(names) != 16 || len(names[0]) > 140 {
 		t.Errorf("%q", names)
 	}
-	if d.Shown.ToolNames = nil; !reflect.DeepEqual(*d.Shown, want) {
+	d.Shown.ToolNames = nil
+	if !reflect.DeepEqual(*d.Shown, want) {
 		t.Errorf("%+v", d.Shown)
 	}
 }

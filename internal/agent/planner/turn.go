@@ -36,7 +36,8 @@ func (m *Model) Next(ctx context.Context, s State) (Decision, error) {
 	var err error
 	switch forced := t.offer.names[s.Forced]; {
 	case s.Forced != "" && t.offer.wire[forced] == nil:
-		if err = fmt.Errorf("%w: there is no tool %q with a schema that can be read and fits the model's window", ErrForced, s.Forced); slices.Contains(t.offer.leftOut, s.Forced) {
+		err = fmt.Errorf("%w: there is no tool %q with a schema that can be read and fits the model's window", ErrForced, s.Forced)
+		if slices.Contains(t.offer.leftOut, s.Forced) {
 			err = fmt.Errorf("%w: %w", contextwindow.ErrTooLarge, err)
 		}
 	case s.Forced != "":
@@ -75,7 +76,8 @@ func (t *turn) decide(ctx context.Context, choice llm.ToolChoice) error {
 	if len(faults) > 0 {
 		t.m.log.Info("model's turn sent back", "faults", summarize(faults))
 		req.Messages = append(slices.Clip(req.Messages), t.offer.withWireNames(correction(resp.Message, faults))...)
-		if resp, err = t.ask(ctx, contextwindow.Planning, req); err != nil {
+		resp, err = t.ask(ctx, contextwindow.Planning, req)
+		if err != nil {
 			return err
 		}
 		calls, faults = t.read(&resp)
@@ -137,7 +139,8 @@ func (t *turn) write(ctx context.Context, why string) error {
 		} else {
 			req.Messages = append(slices.Clip(req.Messages), llm.Message{Role: llm.User, Text: "You wrote no answer. Write the answer now."})
 		}
-		if resp, err = t.ask(ctx, contextwindow.Synthesis, req); err != nil {
+		resp, err = t.ask(ctx, contextwindow.Synthesis, req)
+		if err != nil {
 			return err
 		}
 	}

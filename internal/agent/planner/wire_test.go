@@ -119,7 +119,8 @@ func TestModelRefusedOverTheWire(t *testing.T) {
 	}
 	cut := llmtest.Turn{Text: "It is a long story.", CutAfter: 2}
 	m, _ = served(t, llmtest.Turns(cut, cut))
-	if _, err = m.Next(t.Context(), planner.State{Question: "?"}); !errors.Is(err, llm.ErrTruncated) {
+	_, err = m.Next(t.Context(), planner.State{Question: "?"})
+	if !errors.Is(err, llm.ErrTruncated) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -141,15 +142,18 @@ func TestFallback(t *testing.T) {
 	if d.Usage.Input != 7 || d.Model == "" || d.Provider == "" {
 		t.Errorf("what the model took is not there: %+v", d)
 	}
-	if d, err = both.Next(t.Context(), s); err != nil || d.Source != planner.ByModel || d.Fault != nil || d.Answer != "It is so." {
+	d, err = both.Next(t.Context(), s)
+	if err != nil || d.Source != planner.ByModel || d.Fault != nil || d.Answer != "It is so." {
 		t.Errorf("%v, %+v", err, d)
 	}
 	s.Forced = "nowhere"
-	if _, err = both.Next(t.Context(), s); !errors.Is(err, planner.ErrForced) || !strings.Contains(err.Error(), "and then") {
+	_, err = both.Next(t.Context(), s)
+	if !errors.Is(err, planner.ErrForced) || !strings.Contains(err.Error(), "and then") {
 		t.Errorf("error %v", err)
 	}
 	s.Forced = "context.fts_search" // the script is over, so the server refuses
-	if d, err = both.Next(t.Context(), s); err != nil || d.Source != planner.Fallback || d.Calls[0].Tool != "context.fts_search" {
+	d, err = both.Next(t.Context(), s)
+	if err != nil || d.Source != planner.Fallback || d.Calls[0].Tool != "context.fts_search" {
 		t.Errorf("%v, %+v", err, d)
 	}
 }

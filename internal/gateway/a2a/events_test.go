@@ -33,7 +33,8 @@ func runOf(after cursor, drafts bool) *run {
 func eventsOf(r *run, turn []*ask.Event) (list []wire.Event) {
 	for _, e := range turn {
 		events, more := r.event(e)
-		if list = append(list, events...); !more {
+		list = append(list, events...)
+		if !more {
 			break
 		}
 	}

@@ -175,7 +175,8 @@ func decodeSelection(params protocol.Value) (*selection, error) {
 	// Version 2.3 of the Go client has another name for it in queries.
 	if at := cmp.Or(params.Get("statusTimestampAfter").Text(), params.Get("lastUpdatedAfter").Text()); at != "" {
 		var err error
-		if s.after, err = time.Parse(time.RFC3339, at); err != nil {
+		s.after, err = time.Parse(time.RFC3339, at)
+		if err != nil {
 			return nil, fail(wire.ErrInvalidParams, "statusTimestampAfter: expected a time such as 2026-11-20T09:15:00Z.")
 		}
 	}
@@ -183,10 +184,12 @@ func decodeSelection(params protocol.Value) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.size = int(size); s.size == 0 {
+	s.size = int(size)
+	if s.size == 0 {
 		s.size = 50
 	}
-	if s.history, err = historyLength(params); err != nil {
+	s.history, err = historyLength(params)
+	if err != nil {
 		return nil, err
 	}
 	if token := params.Get("pageToken").Text(); token != "" {
@@ -218,7 +221,8 @@ func parseCursor(text string) (cursor, error) {
 	seq, part, exact := strings.Cut(text, ".")
 	c := cursor{part: all}
 	var err error
-	if c.seq, err = protocol.ParseSeq(seq); err == nil && exact {
+	c.seq, err = protocol.ParseSeq(seq)
+	if err == nil && exact {
 		var n uint64
 		n, err = strconv.ParseUint(part, 10, 30)
 		c.part = int(n)

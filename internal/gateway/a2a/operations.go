@@ -27,7 +27,8 @@ const maxListed = 150
 func (c *call) ask(m *message) (q *question, after cursor, err error) {
 	ctx := c.r.Context()
 	if m.task != "" {
-		if q, err = c.find(ctx, m.task); err == nil {
+		q, err = c.find(ctx, m.task)
+		if err == nil {
 			after, err = c.decide(q, m)
 		}
 		return q, after, err
@@ -116,7 +117,8 @@ func (c *call) sendMessage() (any, error) {
 		if err := c.await(ctx, q); err != nil {
 			return nil, err
 		}
-		if q, err = c.turnOf(ctx, q.asked); err != nil {
+		q, err = c.turnOf(ctx, q.asked)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -257,12 +259,14 @@ func (c *call) cancelTask() (any, error) {
 	case q.asked.From != c.you:
 		return nil, fail(wire.ErrTaskNotCancelable, "Only the participant that asked can cancel the task.")
 	}
-	if err = ask.SendDerived(ctx, c.Client, c.space, protocol.Envelope{
+	err = ask.SendDerived(ctx, c.Client, c.space, protocol.Envelope{
 		ID: c.cancelID(q), Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(q.asked.ID), Payload: adapter.Object("reason", "canceled by the asker"),
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, protocol.AsError(err)
 	}
-	if q, err = c.turnOf(ctx, q.asked); err != nil {
+	q, err = c.turnOf(ctx, q.asked)
+	if err != nil {
 		return nil, err
 	}
 	return c.task(ctx, q, -1)

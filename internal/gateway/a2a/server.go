@@ -196,7 +196,8 @@ func (c *call) readREST(rest string) (operation string, err error) {
 	if err != nil {
 		return "", fail(wire.ErrParseError, "The body must be JSON: "+err.Error()+".")
 	}
-	if c.params = doc.Root(); c.params.Type() != protocol.TypeObject {
+	c.params = doc.Root()
+	if c.params.Type() != protocol.TypeObject {
 		return "", fail(wire.ErrInvalidParams, "The body must be an object.")
 	}
 	return operation, nil
@@ -255,7 +256,8 @@ func (c *call) respond(result any, err error) {
 	status, body := http.StatusOK, result
 	if err != nil {
 		f := faultOf(err)
-		if body = f.rest(); c.rpc {
+		body = f.rest()
+		if c.rpc {
 			body = c.rpcError(f)
 		}
 		if !c.rpc || f.transport {

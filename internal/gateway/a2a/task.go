@@ -192,7 +192,8 @@ type counter map[protocol.ParticipantID]int
 // and in a task.
 func (n counter) artifact(from protocol.ParticipantID, text string) *wire.Artifact {
 	id := "answer-" + string(from)
-	if n[from]++; n[from] > 1 {
+	n[from]++
+	if n[from] > 1 {
 		id += "-" + strconv.Itoa(n[from])
 	}
 	return &wire.Artifact{

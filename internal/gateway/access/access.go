@@ -62,7 +62,8 @@ func (d *Admission) AuthorizeRequest(r *http.Request, name string) (*space.Space
 	}
 	sp, identity, err := d.Authorize(r.Context(), Address(r), name, c.Token)
 	if c.Session != "" {
-		if identity.Session = c.Session; identity.Expires.IsZero() || c.Expires.Before(identity.Expires) {
+		identity.Session = c.Session
+		if identity.Expires.IsZero() || c.Expires.Before(identity.Expires) {
 			identity.Expires = c.Expires
 		}
 	}

@@ -148,7 +148,8 @@ func (a *TokenAuthenticator) bearerOfJWT(ctx context.Context, t *table, name, sp
 	err = ErrOtherSpace
 	if accepts, has := t.jwts[name]; has {
 		var id Identity
-		if id, err = t.claimed(jwt, name, space, accepts, now); err == nil {
+		id, err = t.claimed(jwt, name, space, accepts, now)
+		if err == nil {
 			return id, nil
 		}
 	}
@@ -208,7 +209,8 @@ func (a *TokenAuthenticator) Recheck(id Identity, now time.Time) error {
 	case ViaToken:
 		for _, o := range t.lookup(id.hash) {
 			if o.member == (member{name, id.Participant}) {
-				if holds = o.valid(now); !holds {
+				holds = o.valid(now)
+				if !holds {
 					return ErrExpired
 				}
 			}
@@ -246,7 +248,8 @@ func (a *TokenAuthenticator) Spaces(ctx context.Context, token string, now time.
 		if s.JWT == nil || jwt == nil {
 			continue
 		}
-		if _, err = t.claimed(jwt, s.Name, s.Name, *s.JWT, now); err == nil {
+		_, err = t.claimed(jwt, s.Name, s.Name, *s.JWT, now)
+		if err == nil {
 			names = append(names, s.Name)
 		}
 	}

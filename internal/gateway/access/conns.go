@@ -140,7 +140,8 @@ func (c *Conns) delistLocked(t *trackedConn) bool {
 	}
 	c.unadmitted.Remove(t.place)
 	t.place = nil
-	if c.byAddr[t.addr]--; c.byAddr[t.addr] == 0 {
+	c.byAddr[t.addr]--
+	if c.byAddr[t.addr] == 0 {
 		delete(c.byAddr, t.addr)
 	}
 	return true

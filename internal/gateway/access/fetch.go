@@ -117,7 +117,8 @@ func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 		if json.Unmarshal(raw, &key) != nil || !key.IsPublic() || !key.Valid() || key.Use == "enc" {
 			continue
 		}
-		if keys = append(keys, key); len(keys) == maxKeys {
+		keys = append(keys, key)
+		if len(keys) == maxKeys {
 			break
 		}
 	}

@@ -89,7 +89,8 @@ func (i *issuer) sign(t *testing.T, method jwt.SigningMethod, kid string, key an
 	t.Helper()
 	all := jwt.MapClaims{"iss": i.URL, "aud": "meup", "sub": "ada", "exp": start.Add(time.Hour).Unix()}
 	for k, v := range claims {
-		if all[k] = v; v == nil {
+		all[k] = v
+		if v == nil {
 			delete(all, k)
 		}
 	}

@@ -63,7 +63,8 @@ func (o *ConnectOptions) set(name string, values []string) error {
 		o.Join.Linger, ok = Boolean(value)
 	case "main":
 		var main bool
-		if main, ok = Boolean(value); main {
+		main, ok = Boolean(value)
+		if main {
 			o.Join.Filter.Contexts = append(o.Join.Filter.Contexts, "")
 		}
 	case "context":
@@ -137,7 +138,8 @@ func List(values []string) []string {
 	var out []string
 	for _, v := range values {
 		for item := range strings.SplitSeq(v, ",") {
-			if item = strings.TrimSpace(item); item != "" {
+			item = strings.TrimSpace(item)
+			if item != "" {
 				out = append(out, item)
 			}
 		}

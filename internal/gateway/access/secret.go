@@ -44,7 +44,8 @@ func (s *Secret) Key(ctx context.Context, purpose string) ([]byte, error) {
 	}
 	s.mu.Unlock()
 	if value == nil {
-		if value, err = s.load(ctx); err != nil { // of all that load at once, the first has made it
+		value, err = s.load(ctx)
+		if err != nil { // of all that load at once, the first has made it
 			return nil, err
 		}
 		s.mu.Lock()
@@ -63,7 +64,8 @@ func (s *Secret) load(ctx context.Context) ([]byte, error) {
 		value := make([]byte, secretBytes)
 		rand.Read(value)
 		d := journal.Draft{State: true, Private: value}
-		if d.Envelope, err = protocol.FromGateway(secretID, kindSecret, time.Now(), struct{}{}); err != nil {
+		d.Envelope, err = protocol.FromGateway(secretID, kindSecret, time.Now(), struct{}{})
+		if err != nil {
 			return nil, err
 		}
 		if err := record(ctx, s.Journal, d); err != nil {

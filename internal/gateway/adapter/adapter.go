@@ -97,7 +97,8 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 	}
 	size := min(max(r.ContentLength, 0), maxBody) // ReadBody rejects a longer one
 	var ok bool
-	if q.hold, ok = g.budget.Take(token, copies*size); !ok {
+	q.hold, ok = g.budget.Take(token, copies*size)
+	if !ok {
 		q.hold.Release()
 		return nil, Busy()
 	}
@@ -105,7 +106,8 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 	if r.ContentLength < 0 {
 		r.Body = body
 	}
-	if q.Body, err = access.ReadBody(w, r, maxBody, g.options.BodyTimeout); err != nil {
+	q.Body, err = access.ReadBody(w, r, maxBody, g.options.BodyTimeout)
+	if err != nil {
 		q.hold.Release()
 		if body.busy {
 			err = Busy()

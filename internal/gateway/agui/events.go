@@ -243,7 +243,8 @@ func (r *run) delta(e *ask.Event) {
 		t.shown = true
 		r.emit(attribute(map[string]any{"type": "REASONING_MESSAGE_START", "messageId": string(e.Ref), "role": "reasoning"}, t.context))
 	}
-	if t.full = t.full || t.sent.Len()+len(e.Text) > maxSent; !t.full {
+	t.full = t.full || t.sent.Len()+len(e.Text) > maxSent
+	if !t.full {
 		t.sent.WriteString(e.Text)
 	}
 	r.emit(attribute(map[string]any{"type": "REASONING_MESSAGE_CONTENT", "messageId": string(e.Ref), "delta": e.Text}, t.context))
@@ -355,7 +356,8 @@ func (r *run) say(e *ask.Event) {
 		r.saying[e.Ref] = t
 		r.emit(map[string]any{"type": "TEXT_MESSAGE_START", "messageId": string(e.Ref), "role": "assistant", "name": string(t.from)})
 	}
-	if t.full = t.full || t.sent.Len()+len(e.Text) > maxSent; !t.full {
+	t.full = t.full || t.sent.Len()+len(e.Text) > maxSent
+	if !t.full {
 		t.sent.WriteString(e.Text)
 	}
 	r.emit(map[string]any{"type": "TEXT_MESSAGE_CONTENT", "messageId": string(e.Ref), "delta": e.Text})

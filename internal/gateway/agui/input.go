@@ -74,7 +74,8 @@ func decode(body []byte, to []string) (*input, error) {
 	} else if given.Exists() {
 		to = nil
 		for id := range given.Elements {
-			if to = append(to, id.Text()); len(to) > maxTo {
+			to = append(to, id.Text())
+			if len(to) > maxTo {
 				break
 			}
 		}

@@ -54,11 +54,13 @@ func (a *asker) begin(r *http.Request) error {
 	if err := a.CheckKind(ctx, space, you, protocol.KindChat); err != nil {
 		return err
 	}
-	if a.in, err = decode(a.Body, access.List(r.URL.Query()["to"])); err != nil {
+	a.in, err = decode(a.Body, access.List(r.URL.Query()["to"]))
+	if err != nil {
 		return err
 	}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		if a.after, err = protocol.ParseSeq(last); err != nil {
+		a.after, err = protocol.ParseSeq(last)
+		if err != nil {
 			return access.BadRequest("Last-Event-ID: expected the id of an event.")
 		}
 	}
@@ -70,7 +72,8 @@ func (a *asker) begin(r *http.Request) error {
 	if protocol.ValidID(a.in.previous) {
 		e.Correlation = protocol.CorrelateTo(protocol.ID(a.in.previous))
 	}
-	if a.question, err = ask.Publish(ctx, a.Client, space, you, e); err != nil {
+	a.question, err = ask.Publish(ctx, a.Client, space, you, e)
+	if err != nil {
 		return protocol.AsError(err)
 	}
 	for _, d := range a.in.resume {

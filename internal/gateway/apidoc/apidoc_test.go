@@ -143,7 +143,8 @@ func TestOpenAPI_Routes(t *testing.T) {
 		if ids[id] != "" {
 			t.Errorf("%s %s and %s have one operationId", method, path, ids[id])
 		}
-		if ids[id] = method + " " + path; path == "/ws" {
+		ids[id] = method + " " + path
+		if path == "/ws" {
 			return
 		}
 		if resp, body := s.ask(method, strings.NewReplacer("{", "", "}", "").Replace(path), "alice", "{}"); resp.StatusCode == http.StatusMethodNotAllowed ||
@@ -297,7 +298,8 @@ func (s *service) validate(method, template string, resp *http.Response, body st
 	responses := at(s.openapi, "paths", template, strings.ToLower(method), "responses")
 	status := strconv.Itoa(resp.StatusCode)
 	if at(responses, status) == nil {
-		if status = "default"; resp.StatusCode < 400 {
+		status = "default"
+		if resp.StatusCode < 400 {
 			s.t.Errorf("%s %s: %d is not described: %s", method, template, resp.StatusCode, body)
 			return nil
 		}

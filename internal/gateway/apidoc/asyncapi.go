@@ -171,7 +171,8 @@ func query(o *operation) object {
 		for key, value := range p.schema {
 			property[key] = value
 		}
-		if properties[name] = property; p.required {
+		properties[name] = property
+		if p.required {
 			required = append(required, name)
 		}
 	}

@@ -249,7 +249,8 @@ func (s *source) manifest(ctx context.Context, o BackupOptions) (*Manifest, erro
 	p := newCopyProgress(o.Progress, "reading", m.Bytes)
 	for i := range m.Files {
 		f := &m.Files[i]
-		if f.SHA256, err = digest(ctx, filepath.Join(s.dir, f.Name), p); err != nil {
+		f.SHA256, err = digest(ctx, filepath.Join(s.dir, f.Name), p)
+		if err != nil {
 			return nil, fmt.Errorf("read the log: %w", err)
 		}
 	}

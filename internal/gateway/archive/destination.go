@@ -79,7 +79,8 @@ func checkOutside(to, data string) error {
 	if err != nil {
 		return err
 	}
-	if data, err = filepath.Abs(data); err == nil {
+	data, err = filepath.Abs(data)
+	if err == nil {
 		data, err = filepath.EvalSymlinks(data)
 	}
 	if err != nil {
@@ -129,11 +130,13 @@ type archive struct {
 }
 
 func (a *archive) begin() (err error) {
-	if a.file, err = os.CreateTemp(filepath.Dir(a.to), tempName(a.to)); err != nil {
+	a.file, err = os.CreateTemp(filepath.Dir(a.to), tempName(a.to))
+	if err != nil {
 		return err
 	}
 	// Most of a log is compressed already; a higher level takes five times as long.
-	if a.gzip, err = gzip.NewWriterLevel(a.file, gzip.BestSpeed); err != nil {
+	a.gzip, err = gzip.NewWriterLevel(a.file, gzip.BestSpeed)
+	if err != nil {
 		return err
 	}
 	a.tar, a.now = tar.NewWriter(a.gzip), time.Now()
@@ -188,7 +191,8 @@ type restoreFolder struct {
 }
 
 func (d *restoreFolder) begin() (err error) {
-	if d.temp, err = os.MkdirTemp(filepath.Dir(d.to), tempName(d.to)); err != nil {
+	d.temp, err = os.MkdirTemp(filepath.Dir(d.to), tempName(d.to))
+	if err != nil {
 		return err
 	}
 	return os.Mkdir(filepath.Join(d.temp, logFolder), 0o700)
@@ -213,7 +217,8 @@ func (d *restoreFolder) commit() error {
 	}
 	parent, former := filepath.Dir(d.to), ""
 	if _, err := os.Lstat(d.to); err == nil {
-		if former, err = os.MkdirTemp(parent, tempName(d.to)); err != nil {
+		former, err = os.MkdirTemp(parent, tempName(d.to))
+		if err != nil {
 			return err
 		}
 		if err := os.Rename(d.to, filepath.Join(former, "former")); err != nil {

@@ -75,7 +75,8 @@ func (l *remote) turns(ctx context.Context, x *exporter) error {
 	list := []part{only}
 	if !one {
 		var err error
-		if list, err = l.parts(ctx); err != nil {
+		list, err = l.parts(ctx)
+		if err != nil {
 			return fmt.Errorf("read from the gateway: %w", err)
 		}
 	}
@@ -161,7 +162,8 @@ func (l *remote) traces(ctx context.Context, x *exporter, of part) error {
 	var newest *api.History
 	var err error
 	if of.job != "" {
-		if newest, err = l.client.Job(ctx, l.space, of.job); err != nil {
+		newest, err = l.client.Job(ctx, l.space, of.job)
+		if err != nil {
 			err = fmt.Errorf("read from the gateway: %w", err)
 		}
 	} else {

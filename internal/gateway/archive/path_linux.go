@@ -13,7 +13,8 @@ const maxPath = 107
 // path that is too long for an address is replaced by one through a descriptor of the
 // folder.
 func socketPath(data string) (path string, release func(), err error) {
-	if path = filepath.Join(data, SocketName); len(path) <= maxPath {
+	path = filepath.Join(data, SocketName)
+	if len(path) <= maxPath {
 		return path, func() {}, nil
 	}
 	dir, err := os.Open(data)

@@ -96,7 +96,8 @@ func Restore(ctx context.Context, o RestoreOptions) (result *Restored, err error
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if result.Replaced, err = locks.replace(x.dir); err != nil {
+	result.Replaced, err = locks.replace(x.dir)
+	if err != nil {
 		return nil, fmt.Errorf("restore %s: %w", o.From, err)
 	}
 	return result, nil
@@ -271,7 +272,8 @@ func (l *dataLocks) replace(dir string) (aside string, err error) {
 	}
 	var moved []string
 	for _, name := range l.present {
-		if err = os.Rename(filepath.Join(l.data, name), filepath.Join(aside, name)); err != nil {
+		err = os.Rename(filepath.Join(l.data, name), filepath.Join(aside, name))
+		if err != nil {
 			break
 		}
 		moved = append(moved, name)

@@ -56,7 +56,8 @@ func TestExpiry_LocalOutage(t *testing.T) {
 	for now := back; now.Sub(back) <= expiry; now = now.Add(interval) {
 		tab.tick(now)
 	}
-	if _, gone, _ = tab.tick(back.Add(expiry + interval)); !slices.Equal(gone, []string{"g"}) {
+	_, gone, _ = tab.tick(back.Add(expiry + interval))
+	if !slices.Equal(gone, []string{"g"}) {
 		t.Errorf("gone: %v", gone)
 	}
 }

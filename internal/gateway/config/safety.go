@@ -132,7 +132,8 @@ func (r *resolver) ruleActions(s *Safety, n *node) {
 // secretEnv adds the value of an environment variable to the secrets.
 func (r *resolver) secretEnv(v *node) {
 	value, _ := r.env(v.text)
-	switch value = strings.TrimSpace(value); {
+	value = strings.TrimSpace(value)
+	switch {
 	case value == "":
 		r.warnf(v, "the environment variable %s is not set, so no value is masked", v.text)
 	case len(value) < redact.MinKnown:

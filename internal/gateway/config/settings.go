@@ -74,7 +74,8 @@ func (c *Config) ApplyEnv(lookup func(string) (string, bool)) []Diagnostic {
 }
 
 func setReplicas(c *Config, v string) (err error) {
-	if c.Replicas, err = strconv.Atoi(v); err != nil {
+	c.Replicas, err = strconv.Atoi(v)
+	if err != nil {
 		return fmt.Errorf("%q is not a number; use 1, 3 or 5", textutil.Shorten(v, 40))
 	}
 	if c.Replicas != 1 && c.Replicas != 3 && c.Replicas != 5 {
@@ -93,7 +94,8 @@ func setLevel(c *Config, v string) error {
 
 func setFormat(c *Config, v string) error {
 	formats := []string{FormatText, FormatJSON}
-	if c.Log.Format = v; !slices.Contains(formats, v) {
+	c.Log.Format = v
+	if !slices.Contains(formats, v) {
 		return fmt.Errorf("unknown log format %q; %s", textutil.Shorten(v, 40), textutil.Suggest(v, formats))
 	}
 	return nil

@@ -129,7 +129,8 @@ func TestStore_Restart(t *testing.T) {
 	for i := range 3 {
 		k := NewTurnStore(o)
 		got := everything(t, k, h.space("lab"))
-		if want = fold(t, log, h.space("lab")); got != want {
+		want = fold(t, log, h.space("lab"))
+		if got != want {
 			t.Fatalf("start %d:\n%s\nwant\n%s", i, got, want)
 		}
 		everything(t, k, h.space("other"))

@@ -151,7 +151,8 @@ func (g *gateway) find(who ring.Viewer, q search.Query) []protocol.ID {
 		for _, h := range r.Hits {
 			ids = append(ids, h.Envelope.ID)
 		}
-		if q.Cursor = r.Next; q.Cursor == "" {
+		q.Cursor = r.Next
+		if q.Cursor == "" {
 			slices.Sort(ids)
 			return ids
 		}

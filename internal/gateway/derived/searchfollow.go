@@ -67,7 +67,8 @@ func (s *SearchStore) Run(ctx context.Context) {
 			s.turn++
 			f.turn = s.turn
 			left, err := s.follow(ctx, f, busy)
-			if more = more || left; errors.Is(err, search.ErrDamaged) {
+			more = more || left
+			if errors.Is(err, search.ErrDamaged) {
 				s.opts.Logger.Warn("the search index is built again", "reason", err)
 				s.reopen(true)
 				break
@@ -159,7 +160,8 @@ func (s *SearchStore) follow(ctx context.Context, f *follower, busy bool) (more 
 		if err := s.index.Begin(name, f.space.LogID()); err != nil {
 			return false, err
 		}
-		if position, err = s.index.Position(name); err != nil {
+		position, err = s.index.Position(name)
+		if err != nil {
 			return false, err
 		}
 	}
@@ -183,7 +185,8 @@ func (s *SearchStore) follow(ctx context.Context, f *follower, busy bool) (more 
 		if err != nil {
 			return false, err
 		}
-		if position, err = s.index.Position(name); err != nil {
+		position, err = s.index.Position(name)
+		if err != nil {
 			return false, err
 		}
 		more = read < goal

@@ -92,7 +92,8 @@ func TestSpace_Model(t *testing.T) {
 			case 5, 6:
 				commits, err = append(commits, maps.Clone(now)), s.Commit()
 			case 7:
-				if err = db.Close(); err == nil {
+				err = db.Close()
+				if err == nil {
 					now = maps.Clone(commits[len(commits)-1])
 					db = openDB(rt, fs)
 					s = openSpace(rt, db, "lab", "log", false)

@@ -125,7 +125,8 @@ func (t *tailer) openRows(s *TurnStore, base journal.Base, reset bool) (*turns.T
 	tracker, extra, err := turns.Open(o)
 	if err == nil && extra == nil && tracker.Head() == 0 && len(base.Data) > 0 {
 		saved.Read = base.Before - 1
-		if err = turns.LoadBase(rows, base.Data); err == nil {
+		err = turns.LoadBase(rows, base.Data)
+		if err == nil {
 			tracker, extra, err = turns.Open(o)
 		}
 		if isDamaged(err) {
@@ -134,7 +135,8 @@ func (t *tailer) openRows(s *TurnStore, base journal.Base, reset bool) (*turns.T
 		}
 	}
 	if err == nil && extra != nil {
-		if err = json.Unmarshal(extra, &saved); err != nil || saved.Events == nil {
+		err = json.Unmarshal(extra, &saved)
+		if err != nil || saved.Events == nil {
 			return nil, progress{Events: new(turns.Events)}, errors.Join(turns.ErrDamaged, err)
 		}
 	}

@@ -152,7 +152,8 @@ func (s *TurnStore) openLocked() error {
 	db, err := OpenTurnDB(o)
 	if err != nil {
 		s.opts.Logger.Error("the index of turns is in memory until the next start", "error", err)
-		if db, err = OpenTurnDB(TurnDBOptions{Logger: s.opts.Logger}); err != nil {
+		db, err = OpenTurnDB(TurnDBOptions{Logger: s.opts.Logger})
+		if err != nil {
 			return err
 		}
 	}

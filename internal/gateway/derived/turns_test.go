@@ -136,7 +136,8 @@ func TestReadsItsOwnWrites(t *testing.T) {
 	number := 0
 	bob := view(t, k, h.space("lab"), "bob")
 	for turn, err := range bob.All(t.Context(), "q0", bob.Viewer) {
-		if number++; err != nil || turn.TurnNumber != number {
+		number++
+		if err != nil || turn.TurnNumber != number {
 			t.Fatalf("turn %d: %+v, %v", number, turn, err)
 		}
 	}

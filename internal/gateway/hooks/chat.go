@@ -120,7 +120,8 @@ func (h *hook) newChats(ctx context.Context) (list []*protocol.Envelope, err err
 			if !wanted || len(list) > 0 && !slices.Equal(audience(list[0]), audience(e)) {
 				continue
 			}
-			if list = append(list, e); len(list) == maxChats {
+			list = append(list, e)
+			if len(list) == maxChats {
 				return list, nil
 			}
 		}

@@ -58,7 +58,8 @@ func decode(p *program, body []byte) (event, error) {
 		"hook_event_name": &e.name, p.fields.session: &e.session, p.fields.prompt: &e.prompt, p.fields.agent: &e.agent,
 		"agent_type": &e.agentType, "tool_name": &e.tool, "tool_use_id": &e.toolUse,
 	} {
-		if *to = e.text(name); len(*to) > maxName {
+		*to = e.text(name)
+		if len(*to) > maxName {
 			return event{}, fmt.Errorf("%s: expected at most %d bytes", name, maxName)
 		}
 	}

@@ -156,7 +156,8 @@ func (h *hook) turnKey(ctx context.Context, text string) (key []string, id proto
 	if last >= known && err == nil {
 		_, id := at(last)
 		var ended bool
-		if ended, err = h.ended(ctx, protocol.ContextPath(id)); !ended {
+		ended, err = h.ended(ctx, protocol.ContextPath(id))
+		if !ended {
 			n = last
 		}
 	}

@@ -203,10 +203,12 @@ func readSettings(r *http.Request, p *program) (settings, error) {
 		}
 		out.headless = headless || !p.asks
 	}
-	if out.wait, err = seconds(q.Get("wait"), 0, maxWait); err != nil {
+	out.wait, err = seconds(q.Get("wait"), 0, maxWait)
+	if err != nil {
 		return out, errors.New("wait: " + err.Error())
 	}
-	if out.approval, err = seconds(q.Get("approval"), defaultApproval, maxApproval); err != nil {
+	out.approval, err = seconds(q.Get("approval"), defaultApproval, maxApproval)
+	if err != nil {
 		return out, errors.New("approval: " + err.Error())
 	}
 	out.permission = out.approval

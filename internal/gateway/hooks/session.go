@@ -311,7 +311,8 @@ func (s *session) find(agent, toolUse, tool, sum string) (key string) {
 func (s *session) grant(c *call, sum string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.granted = true; sum != "" {
+	c.granted = true
+	if sum != "" {
 		c.sum = sum
 	}
 }

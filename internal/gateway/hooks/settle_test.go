@@ -72,7 +72,8 @@ func TestServer_StopWhileProposing(t *testing.T) {
 		}
 		want := []string{"reasoning.start", "mcp.proposal", "mcp.withdraw", "reasoning.conclusion"}
 		slices.Sort(kinds[3:]) // the request that waited withdraws it too, before the conclusion or after it
-		if kinds = slices.Compact(kinds); !slices.Equal(kinds, want) {
+		kinds = slices.Compact(kinds)
+		if !slices.Equal(kinds, want) {
 			t.Errorf("%q", kinds)
 		}
 	})

@@ -43,7 +43,8 @@ func (h *hook) beforeTool() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if c.thought, err = h.publishCallThought(ctx, t, path, key); err != nil {
+	c.thought, err = h.publishCallThought(ctx, t, path, key)
+	if err != nil {
 		return answer{}, err
 	}
 	request := protocol.Envelope{
@@ -57,7 +58,8 @@ func (h *hook) beforeTool() (answer, error) {
 		if err != nil && !refused(err, protocol.CodeCapabilityViolation) {
 			return answer{}, err
 		}
-		if allowed = err == nil; allowed {
+		allowed = err == nil
+		if allowed {
 			c.request = request.ID
 		}
 	}
@@ -125,7 +127,8 @@ func (h *hook) publishResult(ctx context.Context, text string, failed bool) erro
 	key := h.session.find(h.agent, h.toolUse, h.tool, h.sum())
 	c := h.session.take(key)
 	if c == nil {
-		if key, c, err = h.recall(ctx, t, path); err != nil || c == nil {
+		key, c, err = h.recall(ctx, t, path)
+		if err != nil || c == nil {
 			return err
 		}
 	}
@@ -165,7 +168,8 @@ func (h *hook) identify(ctx context.Context, c *call) (key string, err error) {
 		used := protocol.ParticipantID("")
 		for _, part := range []string{"thought", "call", "proposal"} {
 			if used == "" {
-				if used, err = h.sender(ctx, h.id(part, keyOf(c.use, c.n))); err != nil {
+				used, err = h.sender(ctx, h.id(part, keyOf(c.use, c.n)))
+				if err != nil {
 					return "", err
 				}
 			}
@@ -374,7 +378,8 @@ func (h *hook) decided(ctx context.Context, p *protocol.Envelope, proposed excha
 func (h *hook) granted(c *call, how exchange.Outcome, by *protocol.Envelope) *decision {
 	out := &decision{}
 	h.session.mu.Lock()
-	if c.release = nil; how == exchange.Fulfilled {
+	c.release = nil
+	if how == exchange.Fulfilled {
 		c.approved = by.ID
 	} else {
 		c.proposal = noProposal

@@ -74,7 +74,8 @@ func (a *arrayReader) element(c byte) ([]byte, int64, error) {
 	var size int64
 	depth, inString, escaped := 0, false, false
 	for {
-		if size++; size <= a.most {
+		size++
+		if size <= a.most {
 			kept = append(kept, c)
 		}
 		ended := false
@@ -106,7 +107,8 @@ func (a *arrayReader) element(c byte) ([]byte, int64, error) {
 			return kept, size, nil
 		}
 		var err error
-		if c, err = a.in.ReadByte(); err != nil {
+		c, err = a.in.ReadByte()
+		if err != nil {
 			return nil, 0, arrayCut(err)
 		}
 	}

@@ -20,7 +20,8 @@ import (
 func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 	o, refused := eventOptions(r, v)
 	updates, err := wantsUpdates(r)
-	if refused = errors.Join(refused, err); refused != nil {
+	refused = errors.Join(refused, err)
+	if refused != nil {
 		access.WriteError(w, refused)
 		return
 	}

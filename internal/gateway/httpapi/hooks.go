@@ -52,7 +52,8 @@ func (s *Server) hooks(next HookHandler) http.HandlerFunc {
 		defer body.Close()
 		h := Hook{Space: v.space, Participant: v.id, Release: v.hold.Release}
 		var err error
-		if h.Body, err = io.ReadAll(body); err != nil {
+		h.Body, err = io.ReadAll(body)
+		if err != nil {
 			h = Hook{Body: h.Body, Release: v.hold.Release, Refused: access.BodyError(err, maxHook)}
 		}
 		next(w, r, h)

@@ -62,7 +62,8 @@ func (s *Server) jobOf(w http.ResponseWriter, r *http.Request, v caller, id prot
 	}
 	h, err := view.Job(r.Context(), id, view.Viewer)
 	if of, markdown := strings.CutSuffix(string(id), ".md"); markdown && errors.Is(err, turns.ErrUnknown) {
-		if h, err = view.Job(r.Context(), protocol.ID(of), view.Viewer); err == nil {
+		h, err = view.Job(r.Context(), protocol.ID(of), view.Viewer)
+		if err == nil {
 			head := transcript.Head{Space: v.space.Name(), JobID: h.JobID, SessionID: h.SessionID, Exported: time.Now().UTC()}
 			s.transcript(w, head, h.All())
 			return

@@ -86,7 +86,8 @@ func TestSend_MemoryOfArrays(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer resp.Body.Close()
-				if answer, err = io.ReadAll(resp.Body); err != nil {
+				answer, err = io.ReadAll(resp.Body)
+				if err != nil {
 					t.Fatal(err)
 				}
 				status = resp.StatusCode

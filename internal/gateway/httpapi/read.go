@@ -113,7 +113,8 @@ func writePage(w http.ResponseWriter, r *http.Request, v caller, page *space.Pag
 	for e, err := range page.Entries(r.Context()) {
 		refused := protocol.AsError(err)
 		if refused == nil && len(p.buf) >= gatherBytes {
-			if refused = p.grow(); refused == nil && !p.flush() {
+			refused = p.grow()
+			if refused == nil && !p.flush() {
 				return
 			}
 		}
@@ -165,7 +166,8 @@ func writeLines(w http.ResponseWriter, r *http.Request, v caller, page *space.Pa
 			p.fail(refused)
 			return
 		}
-		if whole = whole && len(p.buf) < gatherLines; whole {
+		whole = whole && len(p.buf) < gatherLines
+		if whole {
 			p.line(e)
 		}
 	}
@@ -246,7 +248,8 @@ func setPage(q *space.HistoryQuery, name string, values []string) *protocol.Erro
 		q.Limit, ok = n, err == nil && n > 0
 	case "main":
 		var main bool
-		if main, ok = access.Boolean(value); main {
+		main, ok = access.Boolean(value)
+		if main {
 			q.Filter.Contexts = append(q.Filter.Contexts, "")
 		}
 	case "context":

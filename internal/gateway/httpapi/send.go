@@ -66,7 +66,8 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
 	}
 	p := posting{server: s, space: v.space, sender: sender, limits: sender.Limits()}
 	most := max(maxSendBytes, 2*p.limits.MessageBytes)
-	if p.most = p.limits.MessageBytes; p.most <= 0 {
+	p.most = p.limits.MessageBytes
+	if p.most <= 0 {
 		p.most = most
 	}
 	size := r.ContentLength
@@ -168,11 +169,13 @@ func (p *posting) array(ctx context.Context, w http.ResponseWriter, in *bufio.Re
 		if len(frames) > 0 && size+length > maxWhole {
 			sent, err := p.publish(ctx, frames, false)
 			frames, size = nil, 0
-			if fault = err; err != nil {
+			fault = err
+			if err != nil {
 				break
 			}
 			answers = p.answer(w, answers, sent)
-			if fault = tooManyRefused(p.sender); fault != nil {
+			fault = tooManyRefused(p.sender)
+			if fault != nil {
 				break
 			}
 		}

@@ -52,7 +52,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if in.code != "" {
-		if in.token, refused = s.options.Admission.Redeem(access.Address(r), in.code, time.Now()); refused != nil {
+		in.token, refused = s.options.Admission.Redeem(access.Address(r), in.code, time.Now())
+		if refused != nil {
 			access.WriteError(w, refused)
 			return
 		}
@@ -185,7 +186,8 @@ func (s *Server) sessionOf(r *http.Request, token, space string) (*session, erro
 	var there access.Identity
 	if space != "" {
 		var refused error
-		if _, there, refused = s.options.Admission.Authorize(ctx, addr, space, token); refused != nil {
+		_, there, refused = s.options.Admission.Authorize(ctx, addr, space, token)
+		if refused != nil {
 			return nil, refused
 		}
 	}

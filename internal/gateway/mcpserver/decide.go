@@ -109,7 +109,8 @@ func (c *caller) decide(ctx context.Context, in decideInput) (*pending, error) {
 		if host := exchange.CallOf(proposed).Host; host != "" && to != "" && to != host {
 			return nil, fmt.Errorf("participant: the proposal names %s", host)
 		}
-		if e, err = exchange.Approval(proposed, id, to); err != nil {
+		e, err = exchange.Approval(proposed, id, to)
+		if err != nil {
 			return nil, err
 		}
 	case "reject":

@@ -141,7 +141,8 @@ type faults struct {
 // WriteHeader begins the response.
 func (f *faults) WriteHeader(status int) {
 	h := f.Header()
-	if f.text = status >= http.StatusBadRequest && strings.HasPrefix(h.Get("Content-Type"), "text/plain"); f.text {
+	f.text = status >= http.StatusBadRequest && strings.HasPrefix(h.Get("Content-Type"), "text/plain")
+	if f.text {
 		h.Set("Content-Type", "application/json")
 		h.Del("Content-Length")
 	}

@@ -174,7 +174,8 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 	}
 	resumed, from, err := r.resumed()
 	if err == nil && resumed != "" {
-		if err = c.checkResumed(ctx, r, resumed); err == nil {
+		err = c.checkResumed(ctx, r, resumed)
+		if err == nil {
 			err = c.answerInputs(ctx)
 		}
 		e.ID = resumed

@@ -29,7 +29,8 @@ func (l *ToolList) Add(payload json.RawMessage) (next string) {
 			Next  string `json:"nextCursor"`
 		}
 	}
-	if l.bytes += len(payload); l.bytes > maxToolBytes || json.Unmarshal(payload, &out) != nil {
+	l.bytes += len(payload)
+	if l.bytes > maxToolBytes || json.Unmarshal(payload, &out) != nil {
 		return ""
 	}
 	for _, text := range out.Result.Tools {

@@ -87,7 +87,8 @@ func (c *caller) newest(ctx context.Context, q api.EnvelopeQuery, limit int) (*m
 	size, at := 0, cursor{log: page.Log}
 	for i := range page.Envelopes {
 		m := c.message(&page.Envelopes[i])
-		if size += len(m.Text); size > maxTexts && i > 0 {
+		size += len(m.Text)
+		if size > maxTexts && i > 0 {
 			out.HasMore = true
 			break
 		}
@@ -113,7 +114,8 @@ func (c *caller) since(ctx context.Context, q api.EnvelopeQuery, at cursor, limi
 		for i := range page.Envelopes {
 			e := &page.Envelopes[i]
 			if m := c.message(e); !others || e.From != c.you {
-				if size += len(m.Text); size > maxTexts && len(out.Messages) > 0 {
+				size += len(m.Text)
+				if size > maxTexts && len(out.Messages) > 0 {
 					out.Cursor = at.String()
 					return out, at, nil
 				}

@@ -120,7 +120,8 @@ func (c *caller) pendingProposals(ctx context.Context, _ string) (string, error)
 	list, size := []proposed{}, 0
 	for i := range page.Proposals {
 		p := proposed{c.message(&page.Proposals[i].Envelope.Envelope), page.Proposals[i].MayDecide}
-		if size += len(p.Text); size > maxTexts && i > 0 {
+		size += len(p.Text)
+		if size > maxTexts && i > 0 {
 			page.HasMore = true
 			break
 		}

@@ -214,10 +214,12 @@ func asksOf(body []byte) (asks, []byte) {
 		}
 		n := 0
 		for m := range doc.Root().Elements {
-			if n++; n > maxBatch {
+			n++
+			if n > maxBatch {
 				break // the batch is rejected
 			}
-			if a.fault = faultOf(m); a.fault != nil {
+			a.fault = faultOf(m)
+			if a.fault != nil {
 				a.fault.text = fmt.Sprintf("message %d of the batch: %s", n, a.fault.text)
 				break
 			}

@@ -47,7 +47,8 @@ func (c *caller) think(ctx context.Context, in thinkInput) (*thought, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.ID, err = c.id("think", in.Key, in); err != nil {
+	e.ID, err = c.id("think", in.Key, in)
+	if err != nil {
 		return nil, err
 	}
 	path := e.Context

@@ -50,7 +50,8 @@ func decode(body []byte, responses bool, admit func(*input) error) (*input, erro
 		return nil, invalid("", "The body must be a JSON object.")
 	}
 	in := &input{model: root.Get("model").Text()}
-	if in.space, in.to, err = parseModel(in.model); err != nil {
+	in.space, in.to, err = parseModel(in.model)
+	if err != nil {
 		return nil, err
 	}
 	if err := admit(in); err != nil {
@@ -148,7 +149,8 @@ func (in *input) readMessages(param string, list protocol.Value) error {
 			if err != nil {
 				return err
 			}
-			if questions++; questions == 1 {
+			questions++
+			if questions == 1 {
 				in.first = text
 			} else {
 				in.earlier = in.text

@@ -42,7 +42,8 @@ func (a *asker) models(w http.ResponseWriter, r *http.Request) error {
 // list.
 func (a *asker) model(w http.ResponseWriter, r *http.Request) (err error) {
 	in := &input{model: r.PathValue("id")}
-	if in.space, in.to, err = parseModel(in.model); err != nil {
+	in.space, in.to, err = parseModel(in.model)
+	if err != nil {
 		return err
 	}
 	if _, err := a.enter(r.Context(), in); err != nil {

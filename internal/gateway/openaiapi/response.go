@@ -88,7 +88,8 @@ func (r *response) think(s string, begins bool) {
 		r.step = &text{most: maxReasoning - r.shown}
 		r.send("response.reasoning_summary_part.added", "item_id", id, "output_index", index, "summary_index", len(r.parts), "part", summary(""))
 	}
-	if s = r.step.add(s); s != "" {
+	s = r.step.add(s)
+	if s != "" {
 		r.shown = min(r.shown+len(s), maxReasoning)
 		r.send("response.reasoning_summary_text.delta", "item_id", id, "output_index", index, "summary_index", len(r.parts), "delta", s)
 	}

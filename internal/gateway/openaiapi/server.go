@@ -74,7 +74,8 @@ func (a *asker) serve(r *http.Request, responses bool, show func(*input, *asked)
 	ctx := r.Context()
 	var you protocol.ParticipantID
 	in, err := decode(a.Body, responses, func(in *input) (err error) {
-		if you, err = a.enter(ctx, in); err != nil {
+		you, err = a.enter(ctx, in)
+		if err != nil {
 			return err
 		}
 		return a.CheckKind(ctx, in.space, you, protocol.KindChat)

@@ -272,7 +272,8 @@ func (v *view) retract(e *ask.Event) {
 	if e.Ref != v.saying {
 		return
 	}
-	if v.answers--; v.answers == 0 {
+	v.answers--
+	if v.answers == 0 {
 		v.out.say("\n\n")
 	}
 	v.retracted = e.Ref
@@ -300,7 +301,8 @@ func (v *view) answer(e *ask.Event) {
 	case v.saying != "" && !grown:
 		text := v.before(e.Envelope.From) + e.Text
 		v.waiting = append(v.waiting, text)
-		if v.waits += len(text); v.waits > maxAnswer { // the one that grows is shown again when it is complete
+		v.waits += len(text)
+		if v.waits > maxAnswer { // the one that grows is shown again when it is complete
 			v.missed.Put(v.saying, struct{}{})
 			v.endAnswer()
 		}

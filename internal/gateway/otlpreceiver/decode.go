@@ -138,7 +138,8 @@ func messages(body []byte, d protoreflect.MessageDescriptor, depth int, n *int) 
 			return false
 		}
 		body = body[size:]
-		if size = protowire.ConsumeFieldValue(number, kind, body); size < 0 {
+		size = protowire.ConsumeFieldValue(number, kind, body)
+		if size < 0 {
 			return false
 		}
 		f := d.Fields().ByNumber(number)
@@ -161,9 +162,11 @@ func traces(body []byte, kind string) (data *tracepb.TracesData, err error) {
 	data = new(tracepb.TracesData)
 	if kind == jsonType {
 		lenient := protojson.UnmarshalOptions{DiscardUnknown: true}
-		if err = lenient.Unmarshal(body, data); err != nil { // it rejects lone surrogates and duplicate keys
+		err = lenient.Unmarshal(body, data)
+		if err != nil { // it rejects lone surrogates and duplicate keys
 			var doc *protocol.Doc
-			if doc, err = protocol.ParseForeignJSON(body, maxNesting); err == nil {
+			doc, err = protocol.ParseForeignJSON(body, maxNesting)
+			if err == nil {
 				err = lenient.Unmarshal(doc.Root().Raw(), data)
 			}
 		}

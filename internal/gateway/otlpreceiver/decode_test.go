@@ -117,7 +117,8 @@ func TestInflate_Reserves(t *testing.T) {
 	_ = z.Close()
 	busy, used := errors.New("busy"), int64(0)
 	_, err := inflate(out.Bytes(), "gzip", func(n int64) error {
-		if used += n; used > 1<<20 {
+		used += n
+		if used > 1<<20 {
 			return busy
 		}
 		return nil

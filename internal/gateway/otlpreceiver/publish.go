@@ -101,7 +101,8 @@ func within(byID map[string]*span, p, s *span) bool {
 		if p == s {
 			return true
 		}
-		if p = byID[p.parent]; p == nil {
+		p = byID[p.parent]
+		if p == nil {
 			return false
 		}
 	}

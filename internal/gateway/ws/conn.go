@@ -79,7 +79,8 @@ var errOverhead = errors.New("too many control frames or fragments")
 // until content subtracts the content of messages.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
-	if c.overhead += n; c.overhead > overheadBurst && err == nil && c.exhausted() {
+	c.overhead += n
+	if c.overhead > overheadBurst && err == nil && c.exhausted() {
 		return 0, errOverhead
 	}
 	return n, err

@@ -128,7 +128,8 @@ func TestConn_ReadsBufferedBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got += string(p[:n]); !strings.HasPrefix("before behind", got) {
+		got += string(p[:n])
+		if !strings.HasPrefix("before behind", got) {
 			t.Fatalf("read %q", got)
 		}
 	}

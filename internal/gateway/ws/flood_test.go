@@ -61,13 +61,15 @@ func frame(head byte, payload []byte) []byte {
 // read returns the opcode and the payload of the next frame.
 func (r *rawConn) read() (opcode byte, payload []byte, err error) {
 	var head [2]byte
-	if _, err = io.ReadFull(r.br, head[:]); err != nil {
+	_, err = io.ReadFull(r.br, head[:])
+	if err != nil {
 		return 0, nil, err
 	}
 	n := int(head[1])
 	if n == 126 {
 		var long [2]byte
-		if _, err = io.ReadFull(r.br, long[:]); err != nil {
+		_, err = io.ReadFull(r.br, long[:])
+		if err != nil {
 			return 0, nil, err
 		}
 		n = int(binary.BigEndian.Uint16(long[:]))
@@ -117,7 +119,8 @@ func TestFlood_OfFramesWithoutContent(t *testing.T) {
 				block := bytes.Repeat(c.flood, 4096/len(c.flood))
 				for n < 64<<20 {
 					m, err := r.Write(block)
-					if n += m; err != nil {
+					n += m
+					if err != nil {
 						break
 					}
 				}

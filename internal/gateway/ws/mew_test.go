@@ -60,7 +60,8 @@ func TestMEW_BurstIsSlowedDown(t *testing.T) {
 	alice := dialAlice(t, g)
 	var frames []string
 	for i, chat := range mewChats("fast", count) {
-		if frames = append(frames, chat); i%50 == 0 {
+		frames = append(frames, chat)
+		if i%50 == 0 {
 			frames = append(frames, `{"protocol":"mew/v0.4","kind":"system/heartbeat","payload":{}}`)
 		}
 	}

@@ -193,7 +193,8 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 // which frees its stack, its request and its buffers.
 func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request, maySwitch bool) {
 	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender()}
-	if x.maySwitch = maySwitch; maySwitch || member.CurrentDialect() == protocol.DialectMEW04 {
+	x.maySwitch = maySwitch
+	if maySwitch || member.CurrentDialect() == protocol.DialectMEW04 {
 		x.address = dialedURL(r)
 	}
 	if s.options.NewViolations != nil {

@@ -166,7 +166,8 @@ func (s *session) read(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.frameBytes = len(frame); int64(len(frame)) > s.messageLimit {
+	s.frameBytes = len(frame)
+	if int64(len(frame)) > s.messageLimit {
 		return nil, errTooLarge
 	}
 	if typ != websocket.MessageText && !protocol.IsStreamFrame(frame, s.member.CurrentDialect()) {
@@ -261,7 +262,8 @@ func (s *session) publish(ctx context.Context, burst []*admission.Pending, frame
 			if len(frame) > heavyBytes && !s.acquireSlot() {
 				return s.endViolation(errViolations)
 			}
-			if n, wait, err = s.admit(ctx, []*admission.Pending{s.decode(frame)}, paced); err != nil {
+			n, wait, err = s.admit(ctx, []*admission.Pending{s.decode(frame)}, paced)
+			if err != nil {
 				return err
 			}
 		}
@@ -291,7 +293,8 @@ func (s *session) admit(ctx context.Context, burst []*admission.Pending, paced b
 	if len(burst) == 0 || s.member.Ending() {
 		return len(burst), 0, nil // the connection is closing
 	}
-	if n = len(burst); paced {
+	n = len(burst)
+	if paced {
 		n, wait = s.sender.PublishPaced(ctx, burst)
 	} else {
 		s.sender.Publish(ctx, burst)

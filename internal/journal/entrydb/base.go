@@ -59,7 +59,8 @@ func (d *DB) NextBase(ctx context.Context, space string, before protocol.Seq, fo
 			return journal.Base{}, fmt.Errorf("fold the entries of %s below %d: %w", space, before, failed)
 		}
 		from := base.Before
-		if base, err = d.Base(space); err == nil && base.Before == from {
+		base, err = d.Base(space)
+		if err == nil && base.Before == from {
 			return journal.Base{Data: data, Before: before}, nil
 		}
 	}

@@ -123,7 +123,8 @@ func TestFailStopFS_ReadsWrittenPartOfLiveWAL(t *testing.T) {
 	if err := live.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = g.Open("log/000005.log"); err != nil {
+	f, err = g.Open("log/000005.log")
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got := readAll(f); !strings.HasPrefix(got, "first second ") || len(got) != len("the old content of the file") {

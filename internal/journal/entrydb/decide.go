@@ -71,7 +71,8 @@ func (d *DB) decide(p *pending, space string, draft *journal.Draft, lastState pr
 	case draft.Settles == "":
 		return r, Ref{}, nil
 	}
-	if earlier, err = d.settlement(p, space, draft.Settles); err != nil {
+	earlier, err = d.settlement(p, space, draft.Settles)
+	if err != nil {
 		return r, Ref{}, err
 	}
 	if earlier.Seq > 0 {

@@ -195,7 +195,8 @@ func TestRange_SlowConsumer(t *testing.T) {
 	n := 0
 	var last error
 	for _, err := range d.Range(context.Background(), "lab", journal.Query{}) {
-		if n++; n == 1 {
+		n++
+		if n == 1 {
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +243,8 @@ func TestRange_Canceled(t *testing.T) {
 	var got []protocol.Seq
 	var last error
 	for e, err := range d.Range(ctx, "lab", journal.Query{}) {
-		if last = err; err == nil {
+		last = err
+		if err == nil {
 			got = append(got, e.Envelope.Seq)
 		}
 		cancel()

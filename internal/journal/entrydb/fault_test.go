@@ -117,7 +117,8 @@ func (h history) check(t *testing.T, d *DB) {
 		var found [4]bool
 		for k, space := range []string{"a", "b"} {
 			var err error
-			if found[2*k], err = d.Has(space, seq); err != nil {
+			found[2*k], err = d.Has(space, seq)
+			if err != nil {
 				t.Fatal(err)
 			}
 			ref, err := d.ref(space, idKey(nil, space, entry(seq).Envelope.ID))
@@ -182,7 +183,8 @@ func faultRun(t *testing.T, n int64, once bool) bool {
 	struck := f.count() > 0
 	f.fail(nil)
 	if err != nil {
-		if d, err = Open(Options{FS: fs}); err != nil {
+		d, err = Open(Options{FS: fs})
+		if err != nil {
 			t.Fatalf("open after a failed open: %v", err)
 		}
 	}
@@ -289,7 +291,8 @@ func TestCompaction_Fails(t *testing.T) {
 			}
 			return hit
 		})
-		if err = s.pdb.Compact(ctx, []byte{0}, []byte{0xff}, false); err != nil {
+		err = s.pdb.Compact(ctx, []byte{0}, []byte{0xff}, false)
+		if err != nil {
 			break
 		}
 	}

@@ -132,7 +132,8 @@ func (s *store) entryByRef(space string, key []byte) (*journal.Entry, error) {
 	var seq uint64
 	found, err := get(s.pdb, key, func(v []byte) error {
 		var n int
-		if seq, n = binary.Uvarint(v); n <= 0 {
+		seq, n = binary.Uvarint(v)
+		if n <= 0 {
 			return journal.Unavailable(fmt.Errorf("%w: index row %q", journal.ErrDamaged, key))
 		}
 		return nil
@@ -146,7 +147,8 @@ func (s *store) entryByRef(space string, key []byte) (*journal.Entry, error) {
 // entry returns the entry of a row; nil if it does not exist.
 func (s *store) entry(key []byte) (e *journal.Entry, err error) {
 	_, err = get(s.pdb, key, func(v []byte) (err error) {
-		if e, err = journal.DecodeEntry(v); err != nil {
+		e, err = journal.DecodeEntry(v)
+		if err != nil {
 			return journal.Unavailable(err)
 		}
 		return nil
@@ -177,10 +179,12 @@ func (d *DB) Bounds(space string) (oldest, newest protocol.Seq, err error) {
 		after = floor - 1
 	}
 	prefix := spacePrefix(nil, tableEntry, space)
-	if oldest, err = boundarySeq(snap, prefix, after, (*pebble.Iterator).First); err != nil {
+	oldest, err = boundarySeq(snap, prefix, after, (*pebble.Iterator).First)
+	if err != nil {
 		return 0, 0, err
 	}
-	if newest, err = boundarySeq(snap, prefix, after, (*pebble.Iterator).Last); err != nil {
+	newest, err = boundarySeq(snap, prefix, after, (*pebble.Iterator).Last)
+	if err != nil {
 		return 0, 0, err
 	}
 	return max(oldest, floor), max(newest, after), nil
@@ -220,7 +224,8 @@ func boundarySeq(r pebble.Reader, prefix []byte, after protocol.Seq, to func(*pe
 func floor(r pebble.Reader, space string) (seq protocol.Seq, err error) {
 	_, err = get(r, spacePrefix(nil, tableTrimmed, space), func(v []byte) (err error) {
 		var ok bool
-		if seq, ok = keySeq(v); !ok {
+		seq, ok = keySeq(v)
+		if !ok {
 			return journal.Unavailable(fmt.Errorf("%w: trim mark of %s", journal.ErrDamaged, space))
 		}
 		return nil

@@ -162,7 +162,8 @@ func (d *DB) Size() (n int64, err error) {
 	}
 	defer d.release(s)
 	_, err = get(s.pdb, sizeKey, func(v []byte) (err error) {
-		if n, err = decodeSum(v); err != nil {
+		n, err = decodeSum(v)
+		if err != nil {
 			return journal.Unavailable(err)
 		}
 		return nil

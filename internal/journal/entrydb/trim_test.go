@@ -193,7 +193,8 @@ func TestNextBase_DroppedMeanwhile(t *testing.T) {
 	put(t, d, "lab", entry(1), entry(2), entry(3), entry(4))
 	rounds := 0
 	fold := func(_ context.Context, _ string, base []byte, dropped iter.Seq2[*journal.Entry, error]) ([]byte, error) {
-		if rounds++; rounds == 1 {
+		rounds++
+		if rounds == 1 {
 			b := d.NewBatch()
 			b.PutBase("lab", journal.Base{Data: []byte("id-1 id-2"), Before: 3})
 			if err := b.Commit(false); err != nil {
@@ -213,7 +214,8 @@ func TestNextBase_DroppedMeanwhile(t *testing.T) {
 	if err != nil || string(base.Data) != "id-1 id-2 id-3" || base.Before != 4 {
 		t.Errorf("%q before %d, %v", base.Data, base.Before, err)
 	}
-	if base, err = d.NextBase(t.Context(), "lab", 3, fold); err != nil || base.Before != 0 || rounds != 2 {
+	base, err = d.NextBase(t.Context(), "lab", 3, fold)
+	if err != nil || base.Before != 0 || rounds != 2 {
 		t.Errorf("a base that there is: %+v after %d rounds, %v", base, rounds, err)
 	}
 }

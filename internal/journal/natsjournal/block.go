@@ -223,7 +223,8 @@ func decodeCalls(body []byte) (Block, error) {
 		call := make([]*journal.Draft, n)
 		for i := range call {
 			var err error
-			if call[i], rest, err = decodeDraft(rest); err != nil {
+			call[i], rest, err = decodeDraft(rest)
+			if err != nil {
 				return Block{}, err
 			}
 		}

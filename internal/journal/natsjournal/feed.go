@@ -174,7 +174,8 @@ func decode(n StreamNames, index int, m *nats.Msg) AppliedMessage {
 		return it
 	}
 	var ok bool
-	if it.Space, ok = n.Space(index, m.Subject); !ok {
+	it.Space, ok = n.Space(index, m.Subject)
+	if !ok {
 		it.Err = fmt.Errorf("%w: subject of no space", ErrInvalidBlock)
 	} else if it.Block.Epoch != "" || it.Block.Hold.Seq > 0 {
 		it.Err = fmt.Errorf("%w: epoch of a space", ErrInvalidBlock)

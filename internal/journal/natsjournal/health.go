@@ -40,7 +40,8 @@ func (c *checks) start(ctx context.Context) {
 	a := checkResult{pos: c.s.local.Pos.Seq, gaps: c.s.gaps}
 	c.workers.Go(func() {
 		var handle jetstream.Stream
-		if handle, a.err = c.s.open(ctx); a.err == nil {
+		handle, a.err = c.s.open(ctx)
+		if a.err == nil {
 			a.info = handle.CachedInfo()
 			if a.info.State.LastSeq > a.pos {
 				a.last, a.err = c.s.lastStored(ctx, handle)

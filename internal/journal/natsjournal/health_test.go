@@ -36,7 +36,8 @@ func TestProveRemoved(t *testing.T) {
 	if err := handle.Purge(t.Context(), jetstream.WithPurgeSequence(3)); err != nil { // 1 and 2
 		t.Fatal(err)
 	}
-	if handle, err = s.open(t.Context()); err != nil {
+	handle, err = s.open(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	probe := &stream{j: j, name: s.name, handle: handle, first: handle.CachedInfo().State.FirstSeq}

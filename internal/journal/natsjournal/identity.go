@@ -152,7 +152,8 @@ func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo) (why s
 		switch {
 		case errors.Is(err, jetstream.ErrMsgNotFound):
 			var has bool
-			if has, purged, err = s.hasState(ctx); err != nil {
+			has, purged, err = s.hasState(ctx)
+			if err != nil {
 				return "", err
 			}
 			if !replaced && has {

@@ -111,10 +111,12 @@ func open(o Options) (*Journal, error) {
 
 		purgeRequests: make(chan struct{}, 1),
 	}
-	if j.js, err = jetstream.New(j.nc); err != nil {
+	j.js, err = jetstream.New(j.nc)
+	if err != nil {
 		return nil, err
 	}
-	if j.replica, err = OpenReplica(o.ReplicaDir, o.Logger); err != nil {
+	j.replica, err = OpenReplica(o.ReplicaDir, o.Logger)
+	if err != nil {
 		return nil, err
 	}
 	j.Reader, j.Derived = j.replica, j.replica

@@ -162,7 +162,8 @@ func (s *stream) hasState(ctx context.Context) (has, purged bool, err error) {
 	if err != nil || e == nil {
 		return err == nil, false, err
 	}
-	if has, err = s.hasEntry(ctx, space, e); has || err != nil {
+	has, err = s.hasEntry(ctx, space, e)
+	if has || err != nil {
 		return has, false, err
 	}
 	_, err = s.getMsg(ctx, BlockMessage(e.Envelope.Seq))

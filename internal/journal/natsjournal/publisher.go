@@ -290,7 +290,8 @@ func (p *Publisher) begin(space string, q *queue) *inflight {
 		}
 	}
 	if f.drafts == 0 {
-		if q.workers--; q.workers == 0 {
+		q.workers--
+		if q.workers == 0 {
 			delete(p.queues, space)
 		}
 		return nil

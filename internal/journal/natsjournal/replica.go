@@ -123,7 +123,8 @@ func checkFormat(db *entrydb.DB) (foreign bool, err error) {
 	if len(format) > 0 {
 		return true, nil // nothing else in it may be readable
 	}
-	if foreign, err = db.HasEntries(); foreign || err != nil {
+	foreign, err = db.HasEntries()
+	if foreign || err != nil {
 		return foreign, err
 	}
 	b := db.NewBatch()

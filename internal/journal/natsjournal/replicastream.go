@@ -123,15 +123,18 @@ func (s *ReplicaStream) Load() error {
 	if err != nil {
 		return err
 	}
-	if s.Pos, err = decodePosition(data); err != nil {
+	s.Pos, err = decodePosition(data)
+	if err != nil {
 		return err
 	}
-	if data, err = s.r.db.Meta(metaEpoch(s.name)); err != nil {
+	data, err = s.r.db.Meta(metaEpoch(s.name))
+	if err != nil {
 		return err
 	}
 	s.Epoch = string(data)
 	s.Hold = Hold{}
-	if data, err = s.r.db.Meta(metaHold(s.name)); err != nil {
+	data, err = s.r.db.Meta(metaHold(s.name))
+	if err != nil {
 		return err
 	}
 	if len(data) > 0 {
@@ -188,7 +191,8 @@ func (s *ReplicaStream) LastState(ctx context.Context, spaces []string) (space s
 // Trims returns the base of a space, and the Seq below which it was trimmed, also while
 // the replica is incomplete.
 func (s *ReplicaStream) Trims(space string) (base journal.Base, below protocol.Seq, err error) {
-	if base, err = s.r.db.Base(space); err != nil {
+	base, err = s.r.db.Base(space)
+	if err != nil {
 		return base, 0, err
 	}
 	below, err = floorOf(s.r.db, space)
@@ -372,7 +376,8 @@ func (p *pass) add(m AppliedMessage) error {
 			r := journal.Result{Err: journal.ErrStale}
 			if !stale {
 				var err error
-				if r, err = p.decide(m, d, BlockSeq(m.Seq, len(out.Results))); err != nil {
+				r, err = p.decide(m, d, BlockSeq(m.Seq, len(out.Results)))
+				if err != nil {
 					return err
 				}
 			}
@@ -402,7 +407,8 @@ func (p *pass) decide(m AppliedMessage, d *journal.Draft, seq protocol.Seq) (jou
 	last, known := p.state[m.Space]
 	if !known {
 		var err error
-		if last, err = p.s.r.db.LastState(m.Space); err != nil {
+		last, err = p.s.r.db.LastState(m.Space)
+		if err != nil {
 			return journal.Result{}, fmt.Errorf("last state entry of %s: %w", m.Space, err)
 		}
 		p.state[m.Space] = last

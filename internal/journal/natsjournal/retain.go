@@ -33,7 +33,8 @@ func (j *Journal) retain() {
 			now := clock.Now()
 			if j.opts.Retention.Age > 0 {
 				var err error
-				if now, err = j.retentionTime(now); err != nil {
+				now, err = j.retentionTime(now)
+				if err != nil {
 					j.log.Warn("retention by age waits", "error", err)
 				}
 			}

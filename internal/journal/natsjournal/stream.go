@@ -195,7 +195,8 @@ func (s *stream) session(ctx context.Context) error {
 		s.setHealth(errCatchingUp)
 		// The consumer's pending count is no measure: its server may lag.
 		var last uint64
-		if last, err = s.lastStored(ctx, s.handle); err == nil {
+		last, err = s.lastStored(ctx, s.handle)
+		if err == nil {
 			err = s.read(ctx, f, false, func() bool { return s.local.Pos.Seq >= last })
 		}
 	}

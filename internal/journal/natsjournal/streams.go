@@ -208,7 +208,8 @@ func (j *Journal) addReplicas() {
 // addReplicas gives the stream up to most replicas and returns how many it has
 // then, with the error of NATS if it has no place for most.
 func (s *stream) addReplicas(ctx context.Context, most int) (n int, noPlace error) {
-	if n = int(s.replicas.Load()); n == 0 || n >= most {
+	n = int(s.replicas.Load())
+	if n == 0 || n >= most {
 		return n, nil
 	}
 	handle, err := s.open(ctx)
@@ -220,7 +221,8 @@ func (s *stream) addReplicas(ctx context.Context, most int) (n int, noPlace erro
 	c := handle.CachedInfo().Config
 	from := c.Replicas
 	for c.Replicas = most; c.Replicas > from; {
-		if _, err = s.j.js.UpdateStream(ctx, c); err == nil {
+		_, err = s.j.js.UpdateStream(ctx, c)
+		if err == nil {
 			s.log.Info("stream gets more replicas", "from", from, "to", c.Replicas)
 			break
 		}

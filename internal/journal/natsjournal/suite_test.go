@@ -70,7 +70,8 @@ func TestSuiteDurable(t *testing.T) {
 				return openTest(t, n.url(), func(o *Options) {
 					o.Prefix = strings.NewReplacer("%", "", "/", "").Replace(natsconn.EncodeToken(dir))
 					o.ReplicaDir = dir
-					if count++; lose {
+					count++
+					if lose {
 						o.ReplicaDir = filepath.Join(dir, fmt.Sprint(count))
 					}
 				})

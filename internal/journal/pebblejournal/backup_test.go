@@ -69,7 +69,8 @@ func TestCheckpoint_DuringAppends(t *testing.T) {
 		for w := range writers {
 			n := int64(0)
 			for e, err := range s.db.Range(ctx, fmt.Sprint("space-", w), journal.Query{}) {
-				if n++; err != nil || string(e.Envelope.ID) != fmt.Sprintf("m-%d", n) || int64(e.Envelope.Seq) != n {
+				n++
+				if err != nil || string(e.Envelope.ID) != fmt.Sprintf("m-%d", n) || int64(e.Envelope.Seq) != n {
 					t.Fatalf("writer %d: entry %d is %+v, %v", w, n, e, err)
 				}
 			}

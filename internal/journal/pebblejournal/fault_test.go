@@ -228,7 +228,8 @@ func TestFailureBetweenAppends(t *testing.T) {
 		// The append that rotates the log starts the flush and has returned long
 		// before the flush fails.
 		big.Envelope.ID = protocol.ID(fmt.Sprintf("big-%d", n))
-		if n++; n < 40 {
+		n++
+		if n < 40 {
 			j.Append(context.Background(), "lab", []journal.Draft{big})
 		}
 		return j.Ready() != nil

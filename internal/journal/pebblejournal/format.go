@@ -51,7 +51,8 @@ func (j *Journal) upgrade(report time.Duration) error {
 	total, oldest := uint64(0), make([]protocol.Seq, len(spaces))
 	for i, space := range spaces {
 		var newest protocol.Seq
-		if oldest[i], newest, err = j.db.Bounds(space); err != nil {
+		oldest[i], newest, err = j.db.Bounds(space)
+		if err != nil {
 			return err
 		}
 		total += uint64(newest + 1 - oldest[i])

@@ -103,7 +103,8 @@ func TestUpgrade_Memory(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if db, err = entrydb.Open(entrydb.Options{Dir: dir, ReadOnly: true}); err != nil { // it writes nothing in the background
+	db, err = entrydb.Open(entrydb.Options{Dir: dir, ReadOnly: true})
+	if err != nil { // it writes nothing in the background
 		t.Fatal(err)
 	}
 	defer db.Close()
@@ -120,7 +121,8 @@ func TestUpgrade_Memory(t *testing.T) {
 	}
 	n, before, after := 0, heap(), uint64(0)
 	if _, err := (&Journal{db: db}).settleAll(db.NewBatch(), "lab", func(protocol.Seq) {
-		if n++; n == proposals {
+		n++
+		if n == proposals {
 			after = heap()
 		}
 	}); err != nil {

@@ -243,7 +243,8 @@ func openMark(fs vfs.FS, dir string) (m *mark, acknowledged uint64, ok bool, err
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, 0, false, err
 	}
-	if file, err = fs.Create(name, vfs.WriteCategoryUnspecified); err != nil {
+	file, err = fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
 		return nil, 0, false, err
 	}
 	return &mark{file: file}, 0, false, nil

@@ -14,7 +14,8 @@ func TestLeaving(t *testing.T) {
 	wait := func() time.Duration { // until the server is left
 		l.Due(now, Unserved)
 		for start := now; ; {
-			if now = now.Add(time.Second); l.Due(now, Unserved) {
+			now = now.Add(time.Second)
+			if l.Due(now, Unserved) {
 				return now.Sub(start) - time.Second
 			}
 		}

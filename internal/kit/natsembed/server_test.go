@@ -61,7 +61,8 @@ func TestStart_KeepsStore(t *testing.T) {
 
 	s = mustStart(t, Options{Dir: dir})
 	nc = connect(t, "", s.ClientOptions()...)
-	if js, err = jetstream.New(nc); err != nil {
+	js, err = jetstream.New(nc)
+	if err != nil {
 		t.Fatal(err)
 	}
 	stream, err := js.Stream(t.Context(), "S")

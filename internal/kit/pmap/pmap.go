@@ -100,13 +100,15 @@ func (n *node[K, V]) set(k K, v V) (root *node[K, V], added bool) {
 	case c == 0:
 		copied.value = v
 	case c < 0:
-		if copied.left, added = n.left.set(k, v); copied.left.priority > n.priority {
+		copied.left, added = n.left.set(k, v)
+		if copied.left.priority > n.priority {
 			up := copied.left // a copy too: rotate in place
 			copied.left, up.right = up.right, &copied
 			return up, added
 		}
 	default:
-		if copied.right, added = n.right.set(k, v); copied.right.priority > n.priority {
+		copied.right, added = n.right.set(k, v)
+		if copied.right.priority > n.priority {
 			up := copied.right
 			copied.right, up.left = up.left, &copied
 			return up, added

@@ -28,7 +28,8 @@ func (m *Map[K, V]) Generations() (young, old map[K]V) { return m.young, m.old }
 
 // Get returns the value of a key, if it is kept.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
-	if value, ok = m.young[key]; !ok {
+	value, ok = m.young[key]
+	if !ok {
 		value, ok = m.old[key]
 	}
 	return value, ok

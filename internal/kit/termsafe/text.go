@@ -118,7 +118,8 @@ func (w *writer) write(r rune) {
 		w.marks = MaxMarks
 	case unicode.IsControl(r), hidden(r): // a removed character does not reset the count of marks
 	case isMark(r):
-		if w.marks++; w.marks <= MaxMarks {
+		w.marks++
+		if w.marks <= MaxMarks {
 			w.WriteRune(r)
 		}
 	default:

@@ -133,7 +133,8 @@ func (m *Marks) addAll(seconds float64, steps []any) bool {
 }
 
 func (m *Marks) add(step string) {
-	if step = strings.Trim(step, " \t\r\n"); step != "" {
+	step = strings.Trim(step, " \t\r\n")
+	if step != "" {
 		m.Steps = append(m.Steps, step)
 	}
 }

@@ -175,14 +175,16 @@ func parseField(name string, schema protocol.Value) (*Field, error) {
 		}
 		if pattern := schema.Get("pattern").Text(); pattern != "" {
 			var err error
-			if f.Pattern, err = regexp.Compile(pattern); err != nil {
+			f.Pattern, err = regexp.Compile(pattern)
+			if err != nil {
 				return nil, fmt.Errorf("pattern: %w", err)
 			}
 		}
 	case "array":
 		f.Type, least, most = Choices, "minItems", "maxItems"
 		items := schema.Get("items")
-		if f.Options = optionsOf(items.Get("enum"), items.Get("enumNames"), items.Get("anyOf")); f.Options == nil {
+		f.Options = optionsOf(items.Get("enum"), items.Get("enumNames"), items.Get("anyOf"))
+		if f.Options == nil {
 			return nil, errors.New("an array needs items with enum or anyOf")
 		}
 	default:
@@ -321,12 +323,14 @@ func (f *Field) checkText(v protocol.Value) error {
 	switch f.Format {
 	case "email":
 		var a *mail.Address
-		if a, err = mail.ParseAddress(text); err == nil && a.Address != text {
+		a, err = mail.ParseAddress(text)
+		if err == nil && a.Address != text {
 			err = errors.New("a name")
 		}
 	case "uri":
 		var u *url.URL
-		if u, err = url.Parse(text); err == nil && u.Scheme == "" {
+		u, err = url.Parse(text)
+		if err == nil && u.Scheme == "" {
 			err = errors.New("no scheme")
 		}
 	case "date":
@@ -399,7 +403,8 @@ func (f *Field) Read(text string) ([]byte, error) {
 	case Choices:
 		raw = []byte{'['}
 		for part := range strings.SplitSeq(text, ",") {
-			if part = strings.TrimSpace(part); part == "" {
+			part = strings.TrimSpace(part)
+			if part == "" {
 				continue
 			}
 			if len(raw) > 1 {
@@ -462,7 +467,8 @@ func (a *Answers) Put(text string) error {
 	switch {
 	case strings.TrimSpace(text) != "":
 		var err error
-		if raw, err = f.Read(text); err != nil {
+		raw, err = f.Read(text)
+		if err != nil {
 			return err
 		}
 	case raw == nil && f.Required:

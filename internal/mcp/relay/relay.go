@@ -306,11 +306,13 @@ func (r *relay) pass(ctx context.Context, m *message) *refusal {
 		if m.fields == nil && json.Unmarshal(raw, &batch) == nil {
 			var admitted []json.RawMessage
 			for _, part := range batch {
-				if part = r.admit(m, resp, part); part != nil {
+				part = r.admit(m, resp, part)
+				if part != nil {
 					admitted = append(admitted, part)
 				}
 			}
-			if raw, _ = json.Marshal(admitted); len(admitted) > 0 { // they are valid
+			raw, _ = json.Marshal(admitted)
+			if len(admitted) > 0 { // they are valid
 				r.write(ctx, raw)
 			}
 			continue
@@ -321,7 +323,8 @@ func (r *relay) pass(ctx context.Context, m *message) *refusal {
 		case len(m.ids) > 0 && m.fields == nil && fields["error"] != nil && idOf(fields) == nil: // of the batch as a whole
 			_ = json.Unmarshal(fields["error"], failure)
 		default:
-			if raw = r.admit(m, resp, raw); raw != nil {
+			raw = r.admit(m, resp, raw)
+			if raw != nil {
 				r.write(ctx, raw)
 			}
 		}
@@ -391,7 +394,8 @@ func messagesOf(resp *http.Response) iter.Seq2[json.RawMessage, error] {
 			if len(line) > 0 {
 				continue
 			}
-			if data = bytes.TrimSpace(data); len(data) > 0 && !yield(data, nil) {
+			data = bytes.TrimSpace(data)
+			if len(data) > 0 && !yield(data, nil) {
 				return
 			}
 			data = nil

@@ -134,7 +134,8 @@ func (f *folder) allPassages() (all []passage, complete bool, err error) {
 		if err != nil || info.Size() > maxDocument {
 			return nil //nolint:nilerr // it was deleted
 		}
-		if read += int(info.Size()); read > maxSearched {
+		read += int(info.Size())
+		if read > maxSearched {
 			complete = false
 			return fs.SkipAll
 		}
@@ -177,7 +178,8 @@ func rank(all []passage, query []string) []passage {
 				covered += rarity[k]
 			}
 		}
-		if covered /= most; covered <= minCovered {
+		covered /= most
+		if covered <= minCovered {
 			continue
 		}
 		p.score *= covered
@@ -247,7 +249,8 @@ func queryWords(query string) []string {
 	}
 	var stems []string
 	for _, w := range content[:min(len(content), maxQuery)] {
-		if w = textutil.Stem(w); !slices.Contains(stems, w) {
+		w = textutil.Stem(w)
+		if !slices.Contains(stems, w) {
 			stems = append(stems, w)
 		}
 	}

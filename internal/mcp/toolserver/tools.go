@@ -148,7 +148,8 @@ func (in *searchInput) query() (q api.SearchQuery, err error) {
 	for _, id := range in.From {
 		q.From = append(q.From, protocol.ParticipantID(id))
 	}
-	if q.Since, err = parseTime("since", in.Since); err == nil {
+	q.Since, err = parseTime("since", in.Since)
+	if err == nil {
 		q.Until, err = parseTime("until", in.Until)
 	}
 	return q, err

@@ -253,7 +253,8 @@ func (h *handler) agentIntentCancel(r *http.Request, raw []byte) (int, any, erro
 	}
 	found := false
 	if h.o.Jobs != nil {
-		if found, err = h.o.Jobs.Cancel(r.Context(), req.CorrelationID); err != nil {
+		found, err = h.o.Jobs.Cancel(r.Context(), req.CorrelationID)
+		if err != nil {
 			return 0, nil, err
 		}
 	}

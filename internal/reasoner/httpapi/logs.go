@@ -89,11 +89,13 @@ func logQuery(raw string, allowed []string) (q reasoner.DecisionQuery, err error
 		case "until":
 			q.Until, err = time.Parse(time.RFC3339, value)
 		case "limit":
-			if q.Limit, err = strconv.Atoi(value); q.Limit < 1 || q.Limit > reasoner.MaxLimit {
+			q.Limit, err = strconv.Atoi(value)
+			if q.Limit < 1 || q.Limit > reasoner.MaxLimit {
 				err = strconv.ErrRange
 			}
 		case "cursor":
-			if q.Before, err = strconv.ParseInt(value, 10, 64); q.Before < 1 {
+			q.Before, err = strconv.ParseInt(value, 10, 64)
+			if q.Before < 1 {
 				err = strconv.ErrRange
 			}
 		}

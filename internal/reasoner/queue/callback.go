@@ -47,7 +47,8 @@ func (p *callbackWorkers) release(host string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.inUse--
-	if p.hosts[host]--; p.hosts[host] == 0 {
+	p.hosts[host]--
+	if p.hosts[host] == 0 {
 		delete(p.hosts, host)
 	}
 }
@@ -118,7 +119,8 @@ func (q *Queue) callback(j *job, r *wire.QueueResult) (address string, body *wir
 	if q.opts.Callback == nil || r.Canceled() {
 		return "", nil
 	}
-	if address = j.CallbackURL(); address == "" {
+	address = j.CallbackURL()
+	if address == "" {
 		return "", nil
 	}
 	body = &wire.Callback{JobID: j.CorrelationID, CorrelationID: j.CorrelationID}

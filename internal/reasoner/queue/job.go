@@ -82,7 +82,8 @@ func (q *Queue) result(ctx context.Context, h *lease, j *job, fault error) (*wir
 	if !errors.Is(err, errCanceled) {
 		return nil, err
 	}
-	if r, err = q.lookupResult(ctx, j.key); err == nil && (r == nil || r.State != wire.JobCanceled) {
+	r, err = q.lookupResult(ctx, j.key)
+	if err == nil && (r == nil || r.State != wire.JobCanceled) {
 		err = errResultExists
 	}
 	return r, err
@@ -149,7 +150,8 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if j.llm = req.LLM; !q.allows(j.llm) {
+		j.llm = req.LLM
+		if !q.allows(j.llm) {
 			return nil, keyFault()
 		}
 		return q.opts.Decide(ctx, req)
@@ -158,7 +160,8 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if j.llm = req.LLM; !q.allows(j.llm) {
+		j.llm = req.LLM
+		if !q.allows(j.llm) {
 			return nil, keyFault()
 		}
 		return q.opts.Workflow(ctx, req)

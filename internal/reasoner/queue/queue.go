@@ -57,10 +57,12 @@ func New(opts Options) (*Queue, error) {
 		return nil, err
 	}
 	q := &Queue{opts: opts, log: opts.Logger, callbackWorkers: callbackWorkers{limit: opts.CallbackWorkers}, leaving: make(chan struct{})}
-	if q.names, err = wire.NewQueueNames(opts.Name); err != nil {
+	q.names, err = wire.NewQueueNames(opts.Name)
+	if err != nil {
 		return nil, err
 	}
-	if q.js, err = jetstream.New(opts.Conn, jetstream.WithDefaultTimeout(requestTimeout)); err != nil {
+	q.js, err = jetstream.New(opts.Conn, jetstream.WithDefaultTimeout(requestTimeout))
+	if err != nil {
 		return nil, err
 	}
 	return q, nil

@@ -53,7 +53,8 @@ func (q *Queue) writeResult(ctx context.Context, j *job, r *wire.QueueResult) (*
 		return nil, err
 	}
 	for range maxWrites {
-		switch err = q.publishResult(ctx, j.key, data); {
+		err = q.publishResult(ctx, j.key, data)
+		switch {
 		case err == nil:
 			q.count(r.State)
 			return r, nil

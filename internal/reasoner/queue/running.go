@@ -53,7 +53,8 @@ func (r *running) remove(h *lease) {
 func (r *running) setCancel(h *lease, cancel context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h.cancel = cancel; h.cause != nil {
+	h.cancel = cancel
+	if h.cause != nil {
 		cancel(h.cause)
 	}
 }

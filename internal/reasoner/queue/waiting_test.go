@@ -111,7 +111,8 @@ func TestClientWaits_NATSAway(t *testing.T) {
 		t.Errorf("waits for %v", err)
 	}
 	s := &site{t: t, dir: t.TempDir(), log: new(testkit.Log)}
-	if s.Server, err = natsembed.Start(context.Background(), natsembed.Options{Dir: s.dir, Listen: address}); err != nil {
+	s.Server, err = natsembed.Start(context.Background(), natsembed.Options{Dir: s.dir, Listen: address})
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })

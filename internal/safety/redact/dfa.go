@@ -130,7 +130,8 @@ func (d *dfa) signature(r rune) string {
 		if takes(&d.prog.Inst[i], r) {
 			bits |= 1
 		}
-		if n++; n%8 == 0 {
+		n++
+		if n%8 == 0 {
 			key, bits = append(key, bits), 0
 		}
 	}

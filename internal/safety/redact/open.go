@@ -184,7 +184,8 @@ func harmless(run []byte) int {
 			}
 		case b >= 'A' && b <= 'Z':
 			letters++
-			if capitals++; capitals < letters { // aB
+			capitals++
+			if capitals < letters { // aB
 				letters = longWord + 1
 			}
 		case b >= '0' && b <= '9', b == '+', b == '=':

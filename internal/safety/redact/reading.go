@@ -138,7 +138,8 @@ func decoded(text []byte) *reading {
 		r.text = append(r.text, text[last:i]...)
 		var buffer [utf8.UTFMax]byte
 		char := buffer[:1]
-		if buffer[0] = byte(c); c >= utf8.RuneSelf && text[i] != '%' {
+		buffer[0] = byte(c)
+		if c >= utf8.RuneSelf && text[i] != '%' {
 			char = utf8.AppendRune(buffer[:0], c)
 		}
 		r.add(i, size, char...)

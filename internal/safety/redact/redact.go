@@ -118,7 +118,8 @@ func (s *Set) Find(dst []Finding, key, body []byte, b *Budget) []Finding {
 	}
 	c := s.scratch.Get().(*scratch) //nolint:forcetypeassert // the pool holds nothing else
 	defer s.scratch.Put(c)
-	if c.budget = b; b == nil {
+	c.budget = b
+	if b == nil {
 		c.own = NewBudget(len(body))
 		c.budget = &c.own
 	}
@@ -165,7 +166,8 @@ const maxKey = 64
 func (s *Set) firstKeyword(text []byte) (state uint32, found bool) {
 	a := s.automaton
 	for _, b := range text {
-		if state = a.next[state+uint32(a.class[b])]; state&matchFlag != 0 {
+		state = a.next[state+uint32(a.class[b])]
+		if state&matchFlag != 0 {
 			return state, true
 		}
 	}

@@ -93,7 +93,8 @@ func (r *ruleReader) read(f *ruleEntries) {
 	}
 	r.file.Disabled = f.Extend.DisabledRules
 	var err error
-	if r.file.general, err = compileAllowlists(withSingle(f.Allowlist, f.Allowlists)); err != nil {
+	r.file.general, err = compileAllowlists(withSingle(f.Allowlist, f.Allowlists))
+	if err != nil {
 		r.fault("%v", err)
 	}
 	if len(f.Rules) > maxRules {
@@ -108,7 +109,8 @@ func (r *ruleReader) read(f *ruleEntries) {
 			continue
 		}
 		seen[e.ID] = true
-		if e.Regex, err = f.expand(e.Regex); err != nil {
+		e.Regex, err = f.expand(e.Regex)
+		if err != nil {
 			r.fault("rule %q: %v", e.ID, err)
 			continue
 		}

@@ -20,7 +20,8 @@ func (s *Set) readings(text []byte, partial bool, visit func([]byte, *reading)) 
 	last = text
 	has := traitsOf(text)
 	if s.encoded && has&mayEncode != 0 {
-		if r = decoded(text); r != nil {
+		r = decoded(text)
+		if r != nil {
 			last, has = r.text, traitsOf(r.text)
 			visit(last, r)
 		}

@@ -53,7 +53,8 @@ func (l textLine) continues(text []byte, before textLine, several bool) (ok, who
 	if head == 0 || tail < minWrapped {
 		return false, false
 	}
-	if whole = l.head == l.end; whole && (head == before.end-before.start || head == tail) {
+	whole = l.head == l.end
+	if whole && (head == before.end-before.start || head == tail) {
 		return true, true
 	}
 	width := before.end - before.start

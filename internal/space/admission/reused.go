@@ -86,7 +86,8 @@ func (b *batch) assignID(ctx context.Context, p *Pending, above int) error {
 		if w.In.Envelope.ID != id || w == p {
 			continue
 		}
-		if p.use = w.use + 1; w.spelling.Sum == p.spelling.Sum {
+		p.use = w.use + 1
+		if w.spelling.Sum == p.spelling.Sum {
 			p.use = w.use // the journal finds the retry
 			break
 		}

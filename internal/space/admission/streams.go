@@ -92,7 +92,8 @@ func (b *batch) answerStream(ctx context.Context, p *Pending) error {
 		}
 		fields["stream_id"], fields["encoding"] = id, "text"
 		fields["owner"], fields["authorized_writers"] = owner, []protocol.ParticipantID{owner}
-		if to = request.To; len(to) > 0 {
+		to = request.To
+		if len(to) > 0 {
 			to = ring.WithParticipant(to, owner)
 		}
 		sp.To = []protocol.ParticipantID{owner}

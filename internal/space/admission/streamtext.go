@@ -41,7 +41,8 @@ func (b *batch) inspected(p *Pending) (*ring.StreamText, error) {
 	if x == nil && e.Context == "" && !safety.Applies(e.Kind) && !safety.Applies(protocol.KindChat) { // it may be a chat that grows
 		return nil, nil
 	}
-	if x = s.Texts.Get(id, "", b.now); x == nil {
+	x = s.Texts.Get(id, "", b.now)
+	if x == nil {
 		s.endStream(s.Texts.Oldest()) // perhaps of a sender without a connection
 		x = s.Texts.Get(id, "", b.now)
 	}

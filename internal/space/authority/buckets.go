@@ -75,7 +75,8 @@ func (p *BucketPool) Acquire(key BucketKey, newLimiter func(old Limiter) Limiter
 func (p *BucketPool) Release(b *Buckets) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if b.users--; b.users == 0 {
+	b.users--
+	if b.users == 0 {
 		delete(p.byKey, b.key)
 	}
 }

@@ -57,7 +57,8 @@ func TestLoad_PowerCut(t *testing.T) {
 			_ = log.Close()
 			log = openPebble(t, fs)
 			var reason string
-			if st, stored, reason = log.load(t, l.cfg); strings.Contains(reason, "snapshot") {
+			st, stored, reason = log.load(t, l.cfg)
+			if strings.Contains(reason, "snapshot") {
 				t.Fatal(reason)
 			}
 			if stored.folded > 0 {

@@ -63,7 +63,8 @@ func TestSnapshot_KeepsGuestsWhenAClockIsAhead(t *testing.T) {
 	}
 	l.at = now.Add(time.Minute)
 	log.add(t, l.invite(2))
-	if st, stored, _ = log.load(t, l.cfg); stored.folded != 2 || !st.IsKnown("gina") {
+	st, stored, _ = log.load(t, l.cfg)
+	if stored.folded != 2 || !st.IsKnown("gina") {
 		t.Errorf("known: %v, from a snapshot of %d entries", st.IsKnown("gina"), stored.folded)
 	}
 }

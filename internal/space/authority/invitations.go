@@ -139,7 +139,8 @@ func (x *Invitations) Loaded() bool {
 // [journal.Entry.Private]. The hash is zero for an invitation that readmits a
 // guest and has no token.
 func ReadInvitation(e *protocol.Envelope, payload protocol.Value, private []byte) (hash [32]byte, g capability.Grant, err error) {
-	if g, err = capability.ReadInvite(e.ID, e.From, payload, e.TS); err != nil {
+	g, err = capability.ReadInvite(e.ID, e.From, payload, e.TS)
+	if err != nil {
 		return hash, g, err
 	}
 	token, _, _ := bytes.Cut(private, []byte{'{'}) // a spelling may follow

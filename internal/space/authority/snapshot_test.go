@@ -196,7 +196,8 @@ func TestLoad_AgreesWithFold(t *testing.T) {
 				}
 			case 1: // a crash, or a restart
 				var reason string
-				if st, stored, reason = log.load(rt, l.cfg); strings.Contains(reason, "snapshot") {
+				st, stored, reason = log.load(rt, l.cfg)
+				if strings.Contains(reason, "snapshot") {
 					rt.Fatal(reason)
 				}
 				if stored.folded > 0 {
@@ -240,7 +241,8 @@ func TestLoad_ReadsOnlyTheTail(t *testing.T) {
 		tail = append(tail, l.invite(10_000+i))
 	}
 	log.add(t, tail...)
-	if st, stored, _ = log.load(t, l.cfg); log.read != 6 { // the last one of the snapshot again
+	st, stored, _ = log.load(t, l.cfg)
+	if log.read != 6 { // the last one of the snapshot again
 		t.Errorf("%d entries were read, want 6", log.read)
 	}
 	wantSame(t, st, log.fold(t, l.cfg), l.at)
@@ -305,7 +307,8 @@ func TestLoad_UnusableSnapshot(t *testing.T) {
 			if err := stored.Save(got, later); err != nil {
 				t.Fatal(err)
 			}
-			if got, _, reason = log.load(t, l.cfg); reason != "" || log.read != 1 {
+			got, _, reason = log.load(t, l.cfg)
+			if reason != "" || log.read != 1 {
 				t.Errorf("logged %q and read %d entries after another snapshot", reason, log.read)
 			}
 			wantSame(t, got, st, l.at)
@@ -439,7 +442,8 @@ func FuzzRestore(f *testing.F) {
 			return
 		}
 		again := st.encode("log", later)
-		if st, err = restore(again, "log", l.cfg); err != nil || !bytes.Equal(st.encode("log", later), again) {
+		st, err = restore(again, "log", l.cfg)
+		if err != nil || !bytes.Equal(st.encode("log", later), again) {
 			t.Errorf("%q became %q, %v", body, again, err)
 		}
 	})

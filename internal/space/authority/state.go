@@ -213,7 +213,8 @@ func sameList(a, b []json.RawMessage) bool {
 // GrantsExpired reports whether a grant expired between the two times, or is in force
 // again because the wall clock was set back.
 func (st *State) GrantsExpired(last, now time.Time) bool {
-	if last, now = last.Round(0), now.Round(0); now.Before(last) {
+	last, now = last.Round(0), now.Round(0)
+	if now.Before(last) {
 		last, now = now, last
 	}
 	at, ok := st.Ledger.NextExpiry(last)

@@ -65,7 +65,8 @@ func TestSave_ManyRevocations(t *testing.T) {
 	}
 	log.Journal.(*countedLog).add(t, l.entries[200:]...)
 	var err error
-	if st, stored, err = Load(t.Context(), log, "lab", l.cfg, slog.New(slog.DiscardHandler)); err != nil || stored.folded != 201 {
+	st, stored, err = Load(t.Context(), log, "lab", l.cfg, slog.New(slog.DiscardHandler))
+	if err != nil || stored.folded != 201 {
 		t.Fatalf("a snapshot of %d entries, %v", stored.folded, err)
 	}
 	if n := save(); n != 0 {

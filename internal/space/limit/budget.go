@@ -55,7 +55,8 @@ func (h *Hold) Release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= h.bytes
-	if b.holders[h.holder] -= h.bytes; b.holders[h.holder] == 0 {
+	b.holders[h.holder] -= h.bytes
+	if b.holders[h.holder] == 0 {
 		delete(b.holders, h.holder)
 	}
 	h.bytes = 0

@@ -163,7 +163,8 @@ func (t *Contexts) evict() {
 		delete(t.byLast, c.Path.Last())
 	}
 	if root, _, nested := strings.Cut(string(c.Path), "/"); nested {
-		if t.nested[root]--; t.nested[root] == 0 {
+		t.nested[root]--
+		if t.nested[root] == 0 {
 			delete(t.nested, root)
 		}
 	}
@@ -174,7 +175,8 @@ func (t *Contexts) closed(c *Context) {
 	if c.Implicit {
 		return
 	}
-	if t.open[c.Opener]--; t.open[c.Opener] <= 0 {
+	t.open[c.Opener]--
+	if t.open[c.Opener] <= 0 {
 		delete(t.open, c.Opener)
 	}
 }

@@ -181,10 +181,12 @@ func (t *StreamTexts) charge(x *StreamText, writer protocol.ParticipantID, size 
 
 func (t *StreamTexts) chargeLocked(x *StreamText, writer protocol.ParticipantID, size int) {
 	t.Total.Add(int64(size - x.size))
-	if t.own[x.writer] -= x.size; t.own[x.writer] <= 0 {
+	t.own[x.writer] -= x.size
+	if t.own[x.writer] <= 0 {
 		delete(t.own, x.writer)
 	}
-	if x.writer, x.size = writer, size; size > 0 {
+	x.writer, x.size = writer, size
+	if size > 0 {
 		t.own[writer] += size
 	}
 }

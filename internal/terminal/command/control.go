@@ -235,7 +235,8 @@ func revokeAll(c *cobra.Command, t *connect.Target, f *controlFlags, of string) 
 			p["reason"] = f.reason
 		}
 		e := protocol.Envelope{Kind: protocol.KindCapabilityRevoke}
-		if e.Payload, err = json.Marshal(p); err != nil {
+		e.Payload, err = json.Marshal(p)
+		if err != nil {
 			return err
 		}
 		if i == 0 {
@@ -276,7 +277,8 @@ func (k *control) draft(f *controlFlags, args []string) (protocol.Envelope, erro
 	if k.subject == "" || k.kind == protocol.KindCapabilityGrant {
 		e.To = []protocol.ParticipantID{who}
 	}
-	if e.Payload, err = json.Marshal(p); err != nil {
+	e.Payload, err = json.Marshal(p)
+	if err != nil {
 		return e, fmt.Errorf("encode the payload: %w", err)
 	}
 	return e, nil

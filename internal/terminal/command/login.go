@@ -49,10 +49,12 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 	var err error
 	if interactive {
 		gateway, space := connect.Kept(s.Env, name)
-		if settings.Gateway, err = askFor(c, in, "Gateway", connect.First(settings.Gateway, gateway, "http://127.0.0.1:8080")); err != nil {
+		settings.Gateway, err = askFor(c, in, "Gateway", connect.First(settings.Gateway, gateway, "http://127.0.0.1:8080"))
+		if err != nil {
 			return err
 		}
-		if settings.Space, err = askFor(c, in, "Space", connect.First(settings.Space, space)); err != nil {
+		settings.Space, err = askFor(c, in, "Space", connect.First(settings.Space, space))
+		if err != nil {
 			return err
 		}
 	}

@@ -228,7 +228,8 @@ func explainingThought(ctx context.Context, t *connect.Target, p *protocol.Envel
 // thought returns the text of a thought, and the tool that it is about.
 func thought(e *protocol.Envelope) (text, tool string) {
 	root := e.ParsePayload()
-	if text = root.Get("message").Text(); text == "" {
+	text = root.Get("message").Text()
+	if text == "" {
 		text = root.Get("content").Text()
 	}
 	return text, root.Get("tool_name").Text()

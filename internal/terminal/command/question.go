@@ -34,7 +34,8 @@ func AnswerProposal(c *cobra.Command, t *connect.Target, in *program.Lines, ques
 	over := false
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if over = awaitOver(ctx, t, question, form.Expires, now); over {
+		over = awaitOver(ctx, t, question, form.Expires, now)
+		if over {
 			cancel()
 		}
 	})

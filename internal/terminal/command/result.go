@@ -130,7 +130,8 @@ func (a *call) await(ctx context.Context, t *connect.Target) (*protocol.Envelope
 		case <-ctx.Done():
 			return nil, err
 		}
-		if found, err = a.stored(ctx, t); found != nil || isFinal(err) {
+		found, err = a.stored(ctx, t)
+		if found != nil || isFinal(err) {
 			return found, err
 		}
 	}

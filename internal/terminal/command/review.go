@@ -106,7 +106,8 @@ func askForDecision(c *cobra.Command, t *connect.Target, in *program.Lines, e *p
 	var settlement *api.Proposal
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if settlement = awaitSettled(ctx, t, e); settlement != nil {
+		settlement = awaitSettled(ctx, t, e)
+		if settlement != nil {
 			cancel()
 		}
 	})

@@ -125,7 +125,8 @@ func (s *Settings) resolve(c *cobra.Command, needsSpace bool) (*Target, error) {
 	}
 	p := &profile{}
 	if s.Profile != "" || gateway == "" || needsSpace && space == "" || token == "" {
-		if p, err = s.readProfile(); err != nil {
+		p, err = s.readProfile()
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -133,11 +134,13 @@ func (s *Settings) resolve(c *cobra.Command, needsSpace bool) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if space = First(space, string(p.Space)); needsSpace && !protocol.ValidSpaceName(space) {
+	space = First(space, string(p.Space))
+	if needsSpace && !protocol.ValidSpaceName(space) {
 		return nil, missingSpace(space)
 	}
 	if token == "" {
-		if token, err = p.readToken(s.Env, base, errOut); err != nil {
+		token, err = p.readToken(s.Env, base, errOut)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -16,7 +16,8 @@ func Pages[T any](most int, read func(limit int, before protocol.Seq) (list []T,
 			limit = min(limit, most-len(all))
 		}
 		var page []T
-		if page, next, more, err = read(limit, before); err != nil {
+		page, next, more, err = read(limit, before)
+		if err != nil {
 			return nil, 0, false, err
 		}
 		all = append(all, page...)

@@ -42,7 +42,8 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 		return list, false
 	}
 	absent := "no participant @" + name + " is connected"
-	if unasked = !textutil.Mentions(d.Text, Agents(you, connected)...); unasked {
+	unasked = !textutil.Mentions(d.Text, Agents(you, connected)...)
+	if unasked {
 		absent += ", and nobody was asked"
 	}
 	if near := similar(name, connected); near != "" {

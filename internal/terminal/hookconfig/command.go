@@ -181,7 +181,8 @@ func (h *Hooks) complete(p *place, t *Target) error {
 	}
 	var err error
 	if t.TokenFile != "" {
-		if h.TokenFile, err = filepath.Abs(p.env.Path(t.TokenFile)); err != nil {
+		h.TokenFile, err = filepath.Abs(p.env.Path(t.TokenFile))
+		if err != nil {
 			return err
 		}
 	}
@@ -207,7 +208,8 @@ func newUninstall(r Resolver) *cobra.Command {
 			}
 			gateway, space := (*url.URL)(nil), at.Space
 			if found { // it needs no token
-				if gateway, err = url.Parse(at.Gateway); err != nil {
+				gateway, err = url.Parse(at.Gateway)
+				if err != nil {
 					return err
 				}
 			} else {

@@ -53,7 +53,8 @@ func changes(out *strings.Builder, a, b []string) {
 		}
 		for i := len(a) - 1; i >= 0; i-- {
 			for j := len(b) - 1; j >= 0; j-- {
-				if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); a[i] == b[j] {
+				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+				if a[i] == b[j] {
 					longest[i][j] = longest[i+1][j+1] + 1
 				}
 			}

@@ -174,7 +174,8 @@ func edit(settings []byte, program string, gateway *url.URL, space string, add f
 	}
 	var hooks object
 	if text := all.get("hooks"); text != nil {
-		if hooks, err = parseObject(text); err != nil {
+		hooks, err = parseObject(text)
+		if err != nil {
 			return nil, fmt.Errorf("hooks: %w", err)
 		}
 	}
@@ -182,14 +183,16 @@ func edit(settings []byte, program string, gateway *url.URL, space string, add f
 	for _, event := range layout.events {
 		var groups []json.RawMessage
 		if text := hooks.get(event); text != nil {
-			if groups, err = parseList(text); err != nil {
+			groups, err = parseList(text)
+			if err != nil {
 				return nil, fmt.Errorf("hooks: %s: %w", event, err)
 			}
 		}
 		left, changed := without(groups, program, gateway, space)
 		removed = removed || changed
 		kept := len(left)
-		if left, err = add(event, left); err != nil {
+		left, err = add(event, left)
+		if err != nil {
 			return nil, err
 		}
 		added = added || len(left) > kept

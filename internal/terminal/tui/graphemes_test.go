@@ -22,7 +22,8 @@ func TestWrap_JoinedEmoji(t *testing.T) {
 			for how, lines := range map[string][]string{"wrap": wrapPainted(text, cells), "hanging": WrapHanging(text, cells)} {
 				n := 0
 				for _, l := range lines {
-					if n += strings.Count(l, family) + strings.Count(l, pilot); CellWidth(l) > cells {
+					n += strings.Count(l, family) + strings.Count(l, pilot)
+					if CellWidth(l) > cells {
 						t.Errorf("%s, %s: %d cells of %d: %q", name, how, CellWidth(l), cells, l)
 					}
 				}

@@ -57,7 +57,8 @@ func (m *markdown) lines(text string, cells int) (out []string, ok bool) {
 func (m *markdown) render(text string, cells int) (string, error) {
 	r := &m.free
 	if cells > 0 {
-		if r = &m.tables; m.width != cells {
+		r = &m.tables
+		if m.width != cells {
 			m.tables, m.width = nil, cells
 		}
 	}

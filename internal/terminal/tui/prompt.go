@@ -157,7 +157,8 @@ func (p *prompt) take() string {
 func (p *prompt) vertical(by int) {
 	rows := p.rows()
 	y, x := p.cursor(rows)
-	if y += by; y >= 0 && y < len(rows) {
+	y += by
+	if y >= 0 && y < len(rows) {
 		r := rows[y]
 		for p.at = r.from; p.at < r.to && cellsOf(p.text[r.from:p.at+1]) <= x; {
 			p.at++
@@ -174,7 +175,8 @@ func (p *prompt) vertical(by int) {
 	if p.shown == len(p.history) {
 		p.draft = p.value()
 	}
-	if p.shown = at; at == len(p.history) {
+	p.shown = at
+	if at == len(p.history) {
 		p.set(p.draft)
 	} else {
 		p.set(p.history[at])

@@ -180,7 +180,8 @@ func wrapJoined(line string, cells int) []string {
 			continue
 		}
 		b.WriteString(part)
-		if used += n; part == " " {
+		used += n
+		if part == " " {
 			space = b.Len()
 		}
 	}

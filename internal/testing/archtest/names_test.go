@@ -116,7 +116,8 @@ func TestNames_InArchitecture(t *testing.T) {
 		if !identifier.MatchString(name) || notGo[name] {
 			return
 		}
-		if found++; !names[name] {
+		found++
+		if !names[name] {
 			t.Errorf("ARCHITECTURE.md names %s, which does not exist", name)
 		}
 	}

@@ -49,10 +49,12 @@ var parseSources = sync.OnceValues(func() (list []source, err error) {
 			return nil
 		}
 		s := source{isTest: strings.HasSuffix(path, "_test.go"), fset: token.NewFileSet()}
-		if s.path, err = filepath.Rel(root, path); err != nil {
+		s.path, err = filepath.Rel(root, path)
+		if err != nil {
 			return err
 		}
-		if s.file, err = parser.ParseFile(s.fset, path, nil, parser.ParseComments); err != nil {
+		s.file, err = parser.ParseFile(s.fset, path, nil, parser.ParseComments)
+		if err != nil {
 			return err
 		}
 		if !ast.IsGenerated(s.file) {

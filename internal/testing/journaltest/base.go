@@ -70,7 +70,8 @@ func RunBase(t *testing.T, open func(*testing.T, journal.Retention, func() time.
 			if space := <-calls; space != last {
 				last, run = space, 0
 			}
-			if run++; run > 2 {
+			run++
+			if run > 2 {
 				t.Fatalf("%s was trimmed in three rounds without the other space", last)
 			}
 		}

@@ -86,7 +86,8 @@ func testRangeEndsWithItsContext(t *testing.T, s *subject) {
 		if cancel(); err == nil {
 			continue
 		}
-		if errs++; !errors.Is(err, context.Canceled) {
+		errs++
+		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error is %v", err)
 		}
 	}

@@ -130,7 +130,8 @@ func parseResponses(body []byte) (Request, error) {
 		out.Tools = append(out.Tools, tool)
 	}
 	var err error
-	if out.Choice, err = in.choice(out.Tools); err != nil {
+	out.Choice, err = in.choice(out.Tools)
+	if err != nil {
 		return Request{}, err
 	}
 	if in.Instructions != "" {

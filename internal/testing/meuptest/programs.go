@@ -83,7 +83,8 @@ func (c *conversation) runs(line string) error {
 	want := 0
 	if exits != "" {
 		var err error
-		if want, err = strconv.Atoi(exits); err != nil {
+		want, err = strconv.Atoi(exits)
+		if err != nil {
 			return fmt.Errorf("exit code: %w", err)
 		}
 	}

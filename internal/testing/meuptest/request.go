@@ -40,7 +40,8 @@ func (a answer) is(v testkit.JSONVars, expected string) error {
 	if strconv.Itoa(a.status) != status {
 		return fmt.Errorf("status %d: %s", a.status, a.body)
 	}
-	if rest = strings.TrimSpace(rest); rest == "" {
+	rest = strings.TrimSpace(rest)
+	if rest == "" {
 		return nil
 	}
 	if err := v.CompareAll(rest, string(a.body)); err != nil {
@@ -82,7 +83,8 @@ func (c *conversation) request(ctx context.Context, method, rest string) error {
 	var body string
 	if method == http.MethodPost {
 		var err error
-		if body, rest, err = c.body(rest); err != nil {
+		body, rest, err = c.body(rest)
+		if err != nil {
 			return fmt.Errorf("body: %w", err)
 		}
 	}

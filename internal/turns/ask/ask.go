@@ -142,7 +142,8 @@ func (f *follower) event(e *api.Event) (more bool) {
 	}
 	for _, out := range f.turn.apply(&env) {
 		out.Seq = f.seq
-		if f.ended = out.Type == Ended; !f.each(out) || f.ended {
+		f.ended = out.Type == Ended
+		if !f.each(out) || f.ended {
 			f.ended = true
 			return false
 		}

@@ -65,12 +65,14 @@ func Decide(ctx context.Context, client *api.Client, q Question, about, id proto
 	}
 	e := exchange.Rejection(p, cmp.Or(reason, "other"))
 	if approve {
-		if e, err = exchange.Approval(p, id, ""); err != nil {
+		e, err = exchange.Approval(p, id, "")
+		if err != nil {
 			return nil, err
 		}
 	}
 	e.ID = id
-	if err = SendDerived(ctx, client, q.Space, e); errors.Is(err, &protocol.Error{Code: protocol.CodeProposalSettled}) {
+	err = SendDerived(ctx, client, q.Space, e)
+	if errors.Is(err, &protocol.Error{Code: protocol.CodeProposalSettled}) {
 		err = nil
 	}
 	return p, err

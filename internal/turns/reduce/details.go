@@ -97,7 +97,8 @@ func readUsage(metadata protocol.Value) *api.Usage {
 	tokens := metadata.Get("usage")
 	u := api.Usage{Input: count(tokens.Get("input_tokens"), most), Output: count(tokens.Get("output_tokens"), most)}
 	u.Cached, u.Reasoning = count(tokens.Get("cached_tokens"), u.Input), count(tokens.Get("reasoning_tokens"), u.Output)
-	if u.Tokens = u.Input + u.Output; u.Tokens == 0 {
+	u.Tokens = u.Input + u.Output
+	if u.Tokens == 0 {
 		u.Tokens = count(metadata.Get("tokens"), most)
 	}
 	u.Uncounted = count(metadata.Get("uncounted"), most)
@@ -189,7 +190,8 @@ func (b *Builder) renderDetails(r *api.Reasoning, d *Display) {
 			continue
 		}
 		note.ID, note.Kind, note.Text = t.it.Env().ID, t.it.Env().Kind, textutil.Shorten(shown.text, shortRationale)
-		if room -= weighNote(&note); room >= 0 {
+		room -= weighNote(&note)
+		if room >= 0 {
 			r.Notes = append(r.Notes, note)
 		}
 	}

@@ -190,7 +190,8 @@ func NewItem(e *Entry) *Item {
 	if strings.HasPrefix(string(slim.Kind), "reasoning.") {
 		it.details = readDetails(p)
 		if slim.Kind == protocol.KindReasoningConclusion || slim.Kind == protocol.KindReasoningCancel {
-			if it.usage = readUsage(p.Get("metadata")); it.usage != nil {
+			it.usage = readUsage(p.Get("metadata"))
+			if it.usage != nil {
 				it.Weight += usageWeight
 			}
 		}

@@ -55,7 +55,8 @@ func (b *Builder) parts(agent protocol.ParticipantID, d *Display) []api.Part {
 			continue
 		}
 		info := c.part(b.enclosing(c), d)
-		if spent += len(info.Question) + len(info.Conclusion) + len(info.Rationale); spent > maxRationales {
+		spent += len(info.Question) + len(info.Conclusion) + len(info.Rationale)
+		if spent > maxRationales {
 			info.Question = textutil.Shorten(info.Question, shortRationale)
 			info.Conclusion = textutil.Shorten(info.Conclusion, shortRationale)
 			info.Rationale = textutil.Shorten(info.Rationale, shortRationale)

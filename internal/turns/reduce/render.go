@@ -210,7 +210,8 @@ func (b *Builder) reasonings(k Key, d *Display) []api.Reasoning {
 			AskedBy: asker, Narrative: b.narrative(agent, false, d), ToolDecisions: decisions, Parts: parts,
 		}
 		b.renderDetails(&r, d)
-		if r.StartedAt, r.CompletedAt = b.span(agent); len(decisions)+len(parts) > 0 || r.Narrative != "" || asker == "" && r.HasDetails() {
+		r.StartedAt, r.CompletedAt = b.span(agent)
+		if len(decisions)+len(parts) > 0 || r.Narrative != "" || asker == "" && r.HasDetails() {
 			all = append(all, r)
 		}
 	}
@@ -315,7 +316,8 @@ func (b *Builder) decisions(calls []*call, d *Display) []api.Decision {
 	spent := 0
 	for _, c := range calls {
 		info := c.info(b.isClosed(c.state.path), d)
-		if spent += len(info.Rationale); spent > maxRationales {
+		spent += len(info.Rationale)
+		if spent > maxRationales {
 			info.Rationale = textutil.Shorten(info.Rationale, shortRationale)
 		}
 		list = append(list, info)

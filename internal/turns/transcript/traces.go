@@ -171,7 +171,8 @@ func failures(t *api.Turn) func(r *api.Reasoning, i int) bool {
 			if c.Agent != "" && c.Agent != r.Agent {
 				continue
 			}
-			if i--; i < 0 {
+			i--
+			if i < 0 {
 				return c.HasError
 			}
 		}

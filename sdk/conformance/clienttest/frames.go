@@ -138,7 +138,8 @@ const maxRefused = 8
 
 // refusePaused refuses a frame because the participant is paused.
 func (g *game) refusePaused(ctx context.Context, in *inbound) error {
-	if g.refused++; g.refused > maxRefused {
+	g.refused++
+	if g.refused > maxRefused {
 		return fmt.Errorf("the program goes on although it is paused\nreceived %s", vector.Compact(in.frame))
 	}
 	return g.notify(ctx, protocol.KindSystemError, in.env.ID, protocol.Errorf(protocol.CodePaused, "The participant is paused."))

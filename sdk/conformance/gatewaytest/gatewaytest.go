@@ -138,7 +138,8 @@ func (s *Suite) Close() { s.http.CloseIdleConnections() }
 // the reason why it was not run.
 func (s *Suite) Run(ctx context.Context, v *vector.Vector) error {
 	for need := range strings.Lines(v.Files["requires"]) {
-		switch need = strings.TrimSpace(need); {
+		need = strings.TrimSpace(need)
+		switch {
 		case need == "a absent":
 			if err := s.awaitAbsence(ctx); err != nil {
 				return fmt.Errorf("%s: %w", v.Name, err)
@@ -178,7 +179,8 @@ func (g *game) step(ctx context.Context, s vector.Step) (err error) {
 	defer cancel()
 	fmt.Fprintf(g.s.o.Output, "%s\n", s.Text)
 	for _, text := range []*string{&s.Body, &s.Word, &s.Sent} {
-		if *text, err = vector.Fill(*text, g.lookup); err != nil {
+		*text, err = vector.Fill(*text, g.lookup)
+		if err != nil {
 			return err
 		}
 	}

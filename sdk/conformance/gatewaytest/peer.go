@@ -119,7 +119,8 @@ func (g *game) gets(ctx context.Context, p *peer, s vector.Step) error {
 		if err != nil {
 			return err
 		}
-		if err = g.matches(s.Encoding, s.Body, frame); err == nil {
+		err = g.matches(s.Encoding, s.Body, frame)
+		if err == nil {
 			return nil
 		}
 		if !mayComeAnyTime(frame) {

@@ -170,7 +170,8 @@ func Parse(name string, text []byte, gateway bool) (Vector, error) {
 		}
 	}
 	for n, line := range strings.Split(script, "\n") {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
 			continue
 		}
 		s, err := parseStep(line, gateway)
@@ -178,7 +179,8 @@ func Parse(name string, text []byte, gateway bool) (Vector, error) {
 			return v, fmt.Errorf("script line %d: %s: %w", n+1, line, err)
 		}
 		s.Line, s.Text = n+1, line
-		if v.Steps = append(v.Steps, s); len(v.Steps) > maxSteps {
+		v.Steps = append(v.Steps, s)
+		if len(v.Steps) > maxSteps {
 			return v, fmt.Errorf("more than %d steps", maxSteps)
 		}
 	}
@@ -239,7 +241,8 @@ func (s *Step) operands(f form, rest string) (err error) {
 	case status:
 		var code string
 		code, rest = cut(rest)
-		if s.Status, err = strconv.Atoi(code); err != nil || s.Status < 100 || s.Status > 599 {
+		s.Status, err = strconv.Atoi(code)
+		if err != nil || s.Status < 100 || s.Status > 599 {
 			return fmt.Errorf("%q is no HTTP status", code)
 		}
 		if rest == "" {
@@ -257,41 +260,49 @@ func (s *Step) operands(f form, rest string) (err error) {
 
 func (s *Step) frame(rest string) (err error) {
 	first, operand := cut(rest)
-	switch s.Encoding = Encoding(first); s.Encoding {
+	s.Encoding = Encoding(first)
+	switch s.Encoding {
 	case Raw, Binary:
-		if s.Body, err = strconv.Unquote(operand); err != nil {
+		s.Body, err = strconv.Unquote(operand)
+		if err != nil {
 			return errors.New("a quoted string is missing")
 		}
 		return checkFill(s.Body)
 	case Again:
-		if s.Body = operand; operand == "" || strings.Contains(operand, " ") {
+		s.Body = operand
+		if operand == "" || strings.Contains(operand, " ") {
 			return errors.New("an id is missing")
 		}
 		return checkFill(operand)
 	}
 	s.Encoding = JSON
-	if s.Body, rest, err = cutObject(rest); err != nil {
+	s.Body, rest, err = cutObject(rest)
+	if err != nil {
 		return err
 	}
 	return end(rest)
 }
 
 func (s *Step) fated(rest string) (err error) {
-	if s.Body, rest, err = cutObject(rest); err != nil || rest == "" {
+	s.Body, rest, err = cutObject(rest)
+	if err != nil || rest == "" {
 		return err
 	}
 	fate, found := strings.CutPrefix(rest, "=>")
-	if fate = strings.TrimSpace(fate); !found || fate == "" {
+	fate = strings.TrimSpace(fate)
+	if !found || fate == "" {
 		return errors.New(`an outcome begins with "=>"`)
 	}
 	if fate[0] == '{' {
 		s.Fate = Error
-		if s.Error, rest, err = cutObject(fate); err != nil {
+		s.Error, rest, err = cutObject(fate)
+		if err != nil {
 			return err
 		}
 		return end(rest)
 	}
-	if s.Fate = Fate(fate); !slices.Contains([]Fate{Lost, Silent, Hold}, s.Fate) {
+	s.Fate = Fate(fate)
+	if !slices.Contains([]Fate{Lost, Silent, Hold}, s.Fate) {
 		return fmt.Errorf("%q is no outcome", fate)
 	}
 	return nil
@@ -299,14 +310,16 @@ func (s *Step) fated(rest string) (err error) {
 
 // request parses "PATH [JSON] STATUS [OBJECT]".
 func (s *Step) request(rest string) (err error) {
-	if s.Word, rest = cut(rest); !strings.HasPrefix(s.Word, "/") {
+	s.Word, rest = cut(rest)
+	if !strings.HasPrefix(s.Word, "/") {
 		return errors.New("a path begins with a slash")
 	}
 	if err := checkFill(s.Word); err != nil {
 		return err
 	}
 	if strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "[") {
-		if s.Sent, rest, err = cutJSON(rest); err != nil {
+		s.Sent, rest, err = cutJSON(rest)
+		if err != nil {
 			return err
 		}
 	}

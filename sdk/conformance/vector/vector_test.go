@@ -38,7 +38,8 @@ close 1001 going down
 		{Line: 8, Times: 1, Verb: Refuse, Status: 503, Body: `{"error": "x"}`},
 		{Line: 9, Times: 1, Verb: Close, Word: "1001 going down"},
 	} {
-		if v.Steps[i].Text = ""; v.Steps[i] != want {
+		v.Steps[i].Text = ""
+		if v.Steps[i] != want {
 			t.Errorf("step %d is %+v, want %+v", i, v.Steps[i], want)
 		}
 	}
@@ -55,7 +56,8 @@ func TestParse_Gateway(t *testing.T) {
 		{Line: 3, Times: 1, Peer: "a", Verb: Refused, Word: "/ws", Status: 401},
 		{Line: 4, Times: 1, Peer: "a", Verb: Send, Encoding: Raw, Body: "x"},
 	} {
-		if v.Steps[i].Text = ""; v.Steps[i] != want {
+		v.Steps[i].Text = ""
+		if v.Steps[i] != want {
 			t.Errorf("step %d is %+v, want %+v", i, v.Steps[i], want)
 		}
 	}
@@ -139,7 +141,8 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%+v", s)
 			}
 			alone, err := parseStep(s.Text, gateway)
-			if alone.Line, alone.Text = s.Line, s.Text; err != nil || alone != s {
+			alone.Line, alone.Text = s.Line, s.Text
+			if err != nil || alone != s {
 				t.Fatalf("%q is %+v alone, %v, and %+v in the script", s.Text, alone, err, s)
 			}
 		}

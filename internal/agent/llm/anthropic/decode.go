@@ -105,7 +105,8 @@ func (a *answer) applyEvent(name string, data []byte) error {
 	if ev.Type == "" && ev.Error != nil { // of a server that is compatible
 		ev.Type = "error"
 	}
-	if a.bytes += len(data); a.bytes > maxBytes {
+	a.bytes += len(data)
+	if a.bytes > maxBytes {
 		return fmt.Errorf("read event: %w: more than %d MiB", errTooLarge, maxBytes>>20)
 	}
 	if err := a.apply(&ev); err != nil {

@@ -29,7 +29,8 @@ var listedName = regexp.MustCompile(`^[\p{L}\p{N}_.:/@-]{1,100}$`)
 // a key. A server at OLLAMA_HOST that does not answer has the model of the documentation. Of the
 // options, Getenv and HTTP count.
 func Find(ctx context.Context, o Options) (name, why string, ok bool) {
-	if name, ok = FromEnvironment(o.Getenv); ok {
+	name, ok = FromEnvironment(o.Getenv)
+	if ok {
 		p, _, _ := parse(name) // it is a valid one
 		return name, p.variable + " is set", true
 	}

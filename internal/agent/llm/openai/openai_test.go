@@ -96,7 +96,8 @@ func TestGenerate_BusyInStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if asked++; asked == 1 {
+				asked++
+				if asked == 1 {
 					answers(tc.kind, []byte(tc.first))(w, r)
 					return
 				}
@@ -218,7 +219,8 @@ func TestGenerate_Forms(t *testing.T) {
 func TestGenerate_BusyRetried(t *testing.T) {
 	asked := 0
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if asked++; asked < 3 {
+		asked++
+		if asked < 3 {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusTooManyRequests)
 			return

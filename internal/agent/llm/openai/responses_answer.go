@@ -163,7 +163,8 @@ func (a *responsesAnswer) delta(e *responsesEvent) error {
 		return err
 	}
 	if o.item.Type == "" {
-		if o.item.Type = str(kind); kind == itemCall {
+		o.item.Type = str(kind)
+		if kind == itemCall {
 			a.beginCall()
 		}
 	}
@@ -245,7 +246,8 @@ func (a *responsesAnswer) finishItem(index int, raw json.RawMessage) error {
 	case o == nil || o.raw != nil || o.item.Type != item.Type && o.item.Type != "":
 		delete(a.byIndex, index)
 		var err error
-		if o, err = a.open(index, nil); err != nil {
+		o, err = a.open(index, nil)
+		if err != nil {
 			return err
 		}
 	}

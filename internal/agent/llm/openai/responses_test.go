@@ -179,7 +179,8 @@ func TestResponses_RefusedItems(t *testing.T) {
 func TestResponses_RateLimit(t *testing.T) {
 	requests, waits := 0, []time.Duration{}
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		switch requests++; requests {
+		requests++
+		switch requests {
 		case 1:
 			w.Header().Set("Retry-After-Ms", "1500")
 			w.WriteHeader(http.StatusTooManyRequests)

@@ -64,7 +64,8 @@ func (t *thinkTags) start(s string) string {
 		if len(trimmed) >= len(tag[0]) && strings.EqualFold(trimmed[:len(tag[0])], tag[0]) {
 			rest := trimmed[len(tag[0]):]
 			t.state, t.closing = inThinking, tag[1]
-			if t.thoughts++; t.thoughts > 1 {
+			t.thoughts++
+			if t.thoughts > 1 {
 				t.thinking("\n\n")
 			}
 			return rest

@@ -91,7 +91,8 @@ func readCalls(text string, tools []llm.Tool) (all []*call) {
 				continue
 			}
 			var after string
-			if found, after = f.read(body, tools); found == nil {
+			found, after = f.read(body, tools)
+			if found == nil {
 				continue
 			}
 			rest = strings.TrimPrefix(strings.TrimSpace(after), f.close)
@@ -179,7 +180,8 @@ func readJSON(text string, _ []llm.Tool) ([]*call, string) {
 // readNamed reads NAME{…}, NAME[ARGS]{…}, NAME[CALL_ID]ID[ARGS]{…}, or a list of calls as
 // JSON.
 func readNamed(text string, _ []llm.Tool) (found []*call, rest string) {
-	if text = strings.TrimSpace(text); strings.HasPrefix(text, "[") {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "[") {
 		var list []writtenCall
 		rest, ok := decode(text, &list)
 		if !ok {
@@ -220,7 +222,8 @@ func readSection(begin, separator, end string) func(string, []llm.Tool) ([]*call
 				name, after = fenced, after[len(fenced)+len(fence):]
 			}
 			var arguments json.RawMessage
-			if after, ok = decode(after, &arguments); !ok {
+			after, ok = decode(after, &arguments)
+			if !ok {
 				return nil, ""
 			}
 			after = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(after), "```"))

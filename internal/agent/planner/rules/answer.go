@@ -250,7 +250,8 @@ func (r *run) nothing() planner.Decision {
 // firstLine returns the first line with content, cut to most characters.
 func firstLine(text string, most int) string {
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); strings.Trim(line, "-=#*`") != "" {
+		line = strings.TrimSpace(line)
+		if strings.Trim(line, "-=#*`") != "" {
 			return textutil.ShortenChars(line, most)
 		}
 	}

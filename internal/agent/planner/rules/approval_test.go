@@ -76,7 +76,8 @@ func TestRules_OptionalReads(t *testing.T) {
 		t.Fatalf("calls %+v", d.Calls)
 	}
 	state.Steps = append(state.Steps, contextwindow.Record{Calls: d.Calls, Results: []contextwindow.Result{{Outcome: contextwindow.Refused, Error: "not allowed"}}})
-	if _, d = rule(t, state); d.Answer != "`.` holds 1 file:\n\n- `a.md`" || d.Confidence != 0.95 {
+	_, d = rule(t, state)
+	if d.Answer != "`.` holds 1 file:\n\n- `a.md`" || d.Confidence != 0.95 {
 		t.Errorf("%+v", d)
 	}
 }

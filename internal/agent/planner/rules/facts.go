@@ -131,7 +131,8 @@ var absolute = regexp.MustCompile(`^(/|[A-Za-z]:[\\/])`)
 func absolutePaths(text string) []string {
 	var paths []string
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); absolute.MatchString(line) && !slices.Contains(paths, line) {
+		line = strings.TrimSpace(line)
+		if absolute.MatchString(line) && !slices.Contains(paths, line) {
 			paths = append(paths, line)
 		}
 	}

@@ -42,7 +42,8 @@ func (r *run) useFiles() (d planner.Decision, ok bool) {
 		unread = "What I have read says nothing about " + r.q.subject() + "."
 	}
 	if r.box.quotes != nil && (r.searchesFile() || !r.isAboutFolders()) {
-		if d, ok = r.quote(); ok || r.passage() != "" || len(r.quoted) > 0 && !r.searchesFile() || r.declined {
+		d, ok = r.quote()
+		if ok || r.passage() != "" || len(r.quoted) > 0 && !r.searchesFile() || r.declined {
 			return d, ok
 		}
 	}
@@ -103,7 +104,8 @@ func (r *run) quote() (d planner.Decision, ok bool) {
 			return d, false
 		}
 		c.Reason = "The documents may say something about “" + words + "”."
-		if d, ok = r.use("", r.sparing(1, []contextwindow.Call{c})); ok {
+		d, ok = r.use("", r.sparing(1, []contextwindow.Call{c}))
+		if ok {
 			return d, ok
 		}
 	}

@@ -71,13 +71,15 @@ func partsOf(text string) (intro string, parts []string) {
 	if len(parts) < 2 {
 		intro, parts = askedParts(text)
 	}
-	if intro = planner.OneLine(intro); utf8.RuneCountInString(intro) > maxIntro {
+	intro = planner.OneLine(intro)
+	if utf8.RuneCountInString(intro) > maxIntro {
 		intro = ""
 	}
 	for i := range parts {
 		parts[i] = planner.OneLine(parts[i])
 	}
-	if parts = unique(parts); len(parts) < 2 || len(parts) > maxParts {
+	parts = unique(parts)
+	if len(parts) < 2 || len(parts) > maxParts {
 		return "", nil
 	}
 	return intro, parts

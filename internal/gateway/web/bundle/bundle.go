@@ -47,13 +47,16 @@ func Build(o Options) (*Bundle, error) {
 		}
 		b.Files[filepath.ToSlash(name)] = f.Contents
 	}
-	if b.Manifest, err = readManifest(result.Metafile); err != nil {
+	b.Manifest, err = readManifest(result.Metafile)
+	if err != nil {
 		return nil, err
 	}
-	if b.Files["index.html"], err = b.Manifest.page(); err != nil {
+	b.Files["index.html"], err = b.Manifest.page()
+	if err != nil {
 		return nil, err
 	}
-	if b.Files["manifest.json"], err = b.Manifest.encode(); err != nil {
+	b.Files["manifest.json"], err = b.Manifest.encode()
+	if err != nil {
 		return nil, err
 	}
 	return b, nil
