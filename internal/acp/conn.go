@@ -40,8 +40,8 @@ const (
 
 // Errors of a connection that was ended because of its peer.
 var (
-	ErrTooLong = errors.New("a message is longer than 8 MiB")
-	ErrGarbage = errors.New("the output is not the Agent Client Protocol")
+	errTooLong = errors.New("a message is longer than 8 MiB")
+	errGarbage = errors.New("the output is not the Agent Client Protocol")
 	ErrEnded   = errors.New("the connection has ended")
 	ErrUnread  = errors.New("the program does not read its messages; start it again")
 )
@@ -49,8 +49,8 @@ var (
 // Codes of JSON-RPC errors.
 const (
 	CodeNoSuchMethod  = -32601
-	CodeInvalidParams = -32602
-	CodeInternal      = -32603
+	codeInvalidParams = -32602
+	codeInternal      = -32603
 	CodeAuthRequired  = -32000
 )
 
@@ -119,10 +119,10 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 // Params decodes the params of a request. Error: *Error for the peer.
 func Params(params json.RawMessage, into any) error {
 	if len(params) == 0 {
-		return NewError(CodeInvalidParams, "invalid params: expected an object; there are none")
+		return NewError(codeInvalidParams, "invalid params: expected an object; there are none")
 	}
 	if err := json.Unmarshal(params, into); err != nil {
-		return NewError(CodeInvalidParams, "invalid params: %s", textutil.JSONFault(err))
+		return NewError(codeInvalidParams, "invalid params: %s", textutil.JSONFault(err))
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (c *Conn) received(ctx context.Context, method string, params json.RawMessa
 	defer func() {
 		if cause := recover(); cause != nil {
 			c.log.Error("a handler panicked", "method", method, "panic", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))
-			result, fault = nil, NewError(CodeInternal, "internal error")
+			result, fault = nil, NewError(codeInternal, "internal error")
 		}
 	}()
 	if !isNotification {
@@ -206,7 +206,7 @@ func (c *Conn) received(ctx context.Context, method string, params json.RawMessa
 	if errors.As(err, &fault) {
 		return nil, fault
 	}
-	return nil, NewError(CodeInternal, "%v", err)
+	return nil, NewError(codeInternal, "%v", err)
 }
 
 // mark adds to the method of a message its number and whether it is a notification: the
@@ -306,7 +306,7 @@ func (l *lines) next() ([]byte, error) {
 		}
 		return out.Bytes(), l.admit(isNotification)
 	}
-	return nil, ErrGarbage
+	return nil, errGarbage
 }
 
 // message is a request or a notification.
@@ -323,7 +323,7 @@ func (l *lines) readLine() ([]byte, error) {
 	for {
 		part, err := l.in.ReadSlice('\n')
 		if len(line)+len(part) > maxLine {
-			return nil, ErrTooLong
+			return nil, errTooLong
 		}
 		line = append(line, part...)
 		switch {

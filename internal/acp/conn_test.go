@@ -131,8 +131,8 @@ func TestConn_Faults(t *testing.T) {
 		"end":      {"", ErrEnded},
 		"half":     {`{"jsonrpc":"2.0","method":"x"`, ErrEnded},
 		"noise":    {strings.Repeat("noise\n[1]\n{}\n7\n\n", 200), ErrEnded},
-		"garbage":  {strings.Repeat("noise\n", maxGarbage+1), ErrGarbage},
-		"too long": {strings.Repeat("x", maxLine+1), ErrTooLong},
+		"garbage":  {strings.Repeat("noise\n", maxGarbage+1), errGarbage},
+		"too long": {strings.Repeat("x", maxLine+1), errTooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, w := io.Pipe()
@@ -170,7 +170,7 @@ func TestConn_Panic(t *testing.T) {
 		if method == "bad" {
 			panic("secret")
 		}
-		return nil, NewError(CodeInvalidParams, "no %s", method)
+		return nil, NewError(codeInvalidParams, "no %s", method)
 	})
 	d := json.NewDecoder(out)
 	for method, want := range map[string]string{"bad": "internal error", "good": "no good"} {

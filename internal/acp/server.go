@@ -206,7 +206,7 @@ func (s *server) add(ctx context.Context, x *session) error {
 		}
 	}
 	if known == nil && len(s.sessions) >= maxSessions {
-		return NewError(CodeInternal, "too many sessions have a prompt in progress")
+		return NewError(codeInternal, "too many sessions have a prompt in progress")
 	}
 	s.sessions[x.id] = x
 	return nil
@@ -224,7 +224,7 @@ func (s *server) sessionIn(params json.RawMessage) (*session, error) {
 	defer s.mu.Unlock()
 	x := s.sessions[p.ID]
 	if x == nil {
-		return nil, NewError(CodeInvalidParams, "there is no session %.100q; load it, or begin a new one", p.ID)
+		return nil, NewError(codeInvalidParams, "there is no session %.100q; load it, or begin a new one", p.ID)
 	}
 	return x, nil
 }
@@ -262,7 +262,7 @@ func (s *server) load(ctx context.Context, params json.RawMessage) (any, error) 
 		return nil, err
 	}
 	if !protocol.ValidID(p.ID) {
-		return nil, NewError(CodeInvalidParams, "sessionId: expected the id of a session")
+		return nil, NewError(codeInvalidParams, "sessionId: expected the id of a session")
 	}
 	s.mu.Lock()
 	var err error
@@ -347,7 +347,7 @@ func (s *server) cancel(ctx context.Context, x *session) {
 func (s *server) awaitEndLocked(ctx context.Context, x *session) error {
 	for x.prompting != nil {
 		if x.prompting.Err() == nil {
-			return NewError(CodeInvalidParams, "a prompt of this session is in progress")
+			return NewError(codeInvalidParams, "a prompt of this session is in progress")
 		}
 		ended := x.ended
 		s.mu.Unlock()
@@ -377,7 +377,7 @@ func (s *server) prompt(ctx context.Context, params json.RawMessage) (any, error
 	}
 	text := promptText(p.Prompt)
 	if strings.TrimSpace(text) == "" {
-		return nil, NewError(CodeInvalidParams, "prompt: expected a text")
+		return nil, NewError(codeInvalidParams, "prompt: expected a text")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -458,9 +458,9 @@ func (s *server) withdraw(ctx context.Context, question protocol.ID, to []protoc
 func faultOf(err error) error {
 	var refusal *protocol.Error
 	if errors.As(err, &refusal) {
-		return NewError(CodeInternal, "%s: %s", refusal.Code, refusal.Message)
+		return NewError(codeInternal, "%s: %s", refusal.Code, refusal.Message)
 	}
-	return NewError(CodeInternal, "the gateway cannot be reached: send the prompt again to continue (%v)", err)
+	return NewError(codeInternal, "the gateway cannot be reached: send the prompt again to continue (%v)", err)
 }
 
 // promptText returns the text of a prompt: of texts and embedded files, and the addresses of

@@ -24,7 +24,7 @@ import (
 type action struct {
 	p       *problem
 	call    contextwindow.Call
-	tool    BoxTool
+	tool    boxTool
 	thought protocol.Envelope // the reason for the call
 	request protocol.Envelope // correlates to thought; empty for a sub-problem
 	refusal *protocol.Error   // the gateway's refusal of request
@@ -36,7 +36,7 @@ type action struct {
 // reasons, then the requests. Only admitted requests are carried out. It
 // returns an error if the problem cannot continue, but only after every call
 // has ended. ctx is the problem's, or one that ends earlier.
-func (a *Agent) act(ctx context.Context, p *problem, box *Toolbox, step contextwindow.Record, thoughts []protocol.Envelope) ([]contextwindow.Result, error) {
+func (a *Agent) act(ctx context.Context, p *problem, box *toolbox, step contextwindow.Record, thoughts []protocol.Envelope) ([]contextwindow.Result, error) {
 	actions := a.prepare(p, box, step)
 	for i := range actions {
 		if actions[i].fault == nil && step.Calls[i].Thought == "" {
@@ -62,7 +62,7 @@ func (a *Agent) act(ctx context.Context, p *problem, box *Toolbox, step contextw
 }
 
 // prepare builds the reason and the request of every call.
-func (a *Agent) prepare(p *problem, box *Toolbox, step contextwindow.Record) []action {
+func (a *Agent) prepare(p *problem, box *toolbox, step contextwindow.Record) []action {
 	group, calls := int64(-1), 0
 	for i := range step.Calls {
 		if step.Calls[i].Tool != planner.Share {
@@ -83,7 +83,7 @@ func (a *Agent) prepare(p *problem, box *Toolbox, step contextwindow.Record) []a
 			fields = append(fields, field{"parallel_group", group})
 		}
 		thought := p.inside(protocol.KindReasoningThought, fields...)
-		thought.ID = cmp.Or(protocol.ID(c.Thought), NewID())
+		thought.ID = cmp.Or(protocol.ID(c.Thought), newID())
 		// A request to a tool host, and its response, are visible to the asker
 		// because they correlate to the start through this thought.
 		thought.Correlation = protocol.CorrelateTo(p.startID())
@@ -99,7 +99,7 @@ func (a *Agent) prepare(p *problem, box *Toolbox, step contextwindow.Record) []a
 // participant that runs the tool, which is the agent itself for the agent's own
 // tools: tool hosts of mew/v0.4 execute a request without a recipient.
 func (a *Agent) newRequest(x *action) protocol.Envelope {
-	id, params := NewID(), x.params()
+	id, params := newID(), x.params()
 	if x.tool.Owner != "" { // its progress extends the wait
 		params["_meta"] = map[string]any{"progressToken": id}
 	}
@@ -160,7 +160,7 @@ func (a *Agent) closeRequests(admitted []*action) {
 			a.out.Final("cancellation", x.cancellation())
 			continue
 		}
-		a.out.Final("response", x.response(nil, ErrCallCancelled))
+		a.out.Final("response", x.response(nil, errCallCancelled))
 	}
 }
 
@@ -224,7 +224,7 @@ func (a *Agent) solvePart(ctx context.Context, x *action) contextwindow.Result {
 	defer x.p.q.leave(part)
 	d, _, err := a.solve(part)
 	if err != nil {
-		return failed("not solved: " + ExplainCause(err))
+		return failed("not solved: " + explainCause(err))
 	}
 	return contextwindow.Result{Success: true, Text: d.Answer}
 }
@@ -241,17 +241,17 @@ func (a *Agent) callOwn(ctx context.Context, x *action) contextwindow.Result {
 func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (contextwindow.Result, json.RawMessage, *client.RPCError) {
 	res, err := a.opts.Tools.Call(ctx, name, args)
 	if err != nil {
-		a.log.Debug("tool call failed", "tool", name, "err", ErrorForLog(err))
-		fault := CallError(ctx, err)
+		a.log.Debug("tool call failed", "tool", name, "err", errorForLog(err))
+		fault := callError(ctx, err)
 		return failed(fault.Message), nil, fault
 	}
-	return ToolResult(res), a.fit(res), nil
+	return toolResult(res), a.fit(res), nil
 }
 
 // respond publishes a response even if the question was given up in the
 // meantime, because every admitted request must have a response.
 func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
-	response.ID = NewID() // a second attempt repeats the id of the first
+	response.ID = newID() // a second attempt repeats the id of the first
 	err := a.out.Publish(ctx, response)
 	switch {
 	case err == nil:
@@ -273,7 +273,7 @@ const awayTimeout = 2 * time.Second
 func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {
 	env, why := a.await(ctx, x.request.ID, x.request.To)
 	if env != nil {
-		return EnvelopeResult(env)
+		return envelopeResult(env)
 	}
 	if ctx.Err() != nil {
 		a.out.Final("cancellation", x.cancellation())

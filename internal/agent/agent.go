@@ -187,7 +187,7 @@ func (noTools) Call(context.Context, string, json.RawMessage) (mcptools.Result, 
 type Agent struct {
 	opts    Options
 	runtime *participant.Runtime
-	out     Publisher
+	out     publisher
 	log     *slog.Logger
 	you     protocol.ParticipantID
 	space   protocol.SpaceInfo // when the agent joined
@@ -205,7 +205,7 @@ type Agent struct {
 	contexts   sync.Map                                 // protocol.ContextPath → *problem: the agent's open contexts
 	agents     atomic.Pointer[[]protocol.ParticipantID] // the connected agents
 	inbox      Inbox
-	peers      PeerTable
+	peers      peerTable
 	streamsOff atomic.Bool // the capabilities do not allow streams
 	queriesOff atomic.Bool // the capabilities do not allow tools/list requests
 }
@@ -218,7 +218,7 @@ func New(opts Options) *Agent {
 	opts = opts.withDefaults()
 	welcome, runtime := opts.Space.Welcome(), participant.New(opts.Space, opts.Logger, errShutdown)
 	return &Agent{
-		opts: opts, runtime: runtime, out: Publisher{Space: opts.Space, Runtime: runtime}, log: runtime.Log, you: runtime.You,
+		opts: opts, runtime: runtime, out: publisher{Space: opts.Space, Runtime: runtime}, log: runtime.Log, you: runtime.You,
 		space:      welcome.Space,
 		addressing: intake.NewClassifier(runtime.You, opts.Name, opts.Answer, opts.MaxHops, welcome.Participants),
 		chats:      intake.RecentChats{You: runtime.You},
@@ -231,7 +231,7 @@ func New(opts Options) *Agent {
 }
 
 // errShutdown is the cause that ends questions when the agent shuts down.
-const errShutdown = PublicError(intake.ShuttingDown)
+const errShutdown = publicError(intake.ShuttingDown)
 
 // Run answers questions until ctx ends, an authorized participant shuts the
 // agent down (both return nil), or the client ends. Open contexts are then

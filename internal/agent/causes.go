@@ -17,17 +17,17 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// PublicError is a cause whose text is for the space.
-type PublicError string
+// publicError is a cause whose text is for the space.
+type publicError string
 
 // Error returns the text.
-func (e PublicError) Error() string { return string(e) }
+func (e publicError) Error() string { return string(e) }
 
 // Public returns the text.
-func (e PublicError) Public() string { return string(e) }
+func (e publicError) Public() string { return string(e) }
 
-// CancelledError is the cause that ends a question or a part of it.
-type CancelledError struct {
+// cancelledError is the cause that ends a question or a part of it.
+type cancelledError struct {
 	By      protocol.ParticipantID
 	Reason  string
 	Context protocol.ContextPath // already closed; "": the question was withdrawn
@@ -37,7 +37,7 @@ type CancelledError struct {
 }
 
 // Error names the participant that cancelled and its reason.
-func (c *CancelledError) Error() string {
+func (c *cancelledError) Error() string {
 	if c.Reason == "" {
 		return fmt.Sprintf("cancelled by %s", c.By)
 	}
@@ -45,12 +45,12 @@ func (c *CancelledError) Error() string {
 }
 
 // Public returns the text, which is for the space.
-func (c *CancelledError) Public() string { return c.Error() }
+func (c *cancelledError) Public() string { return c.Error() }
 
-// ExplainCause describes a cause for the space. Text from elsewhere in an error
+// explainCause describes a cause for the space. Text from elsewhere in an error
 // (addresses of this network, quotes from a provider) is written only to the
 // log. An error with a method Public describes itself.
-func ExplainCause(cause error) string {
+func explainCause(cause error) string {
 	var (
 		refusal *protocol.Error
 		public  interface{ Public() string }
@@ -85,12 +85,12 @@ func ExplainCause(cause error) string {
 	return "internal error; see the log of the agent"
 }
 
-// ErrorForLog formats an error for the operator's log. Secrets are masked, because
+// errorForLog formats an error for the operator's log. Secrets are masked, because
 // the error may quote a key.
-func ErrorForLog(err error) string {
+func errorForLog(err error) string {
 	rules, broken := redact.Default()
 	if broken != nil { // the rules are built in
-		return ExplainCause(err)
+		return explainCause(err)
 	}
 	return rules.Mask(err.Error())
 }

@@ -25,7 +25,7 @@ func TestExplain(t *testing.T) {
 		{"unknown", errors.New("dial 10.0.0.1"), "internal error; see the log of the agent"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := ExplainCause(fmt.Errorf("decide: %w", test.cause)); got != test.want {
+			if got := explainCause(fmt.Errorf("decide: %w", test.cause)); got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})

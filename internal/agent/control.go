@@ -7,7 +7,7 @@ import (
 )
 
 // errRestarted is the cause that ends questions when the agent is restarted.
-const errRestarted = PublicError("the agent was restarted")
+const errRestarted = publicError("the agent was restarted")
 
 // handleControl handles a control envelope addressed to the agent; see
 // participant.Runtime for pause, resume and shutdown.

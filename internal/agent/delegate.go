@@ -64,7 +64,7 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 		return failed(fmt.Sprintf("%.200q cannot be asked: it is not a connected agent, or it asked this question", args.Participant))
 	}
 	start := protocol.Envelope{
-		ID: NewID(), To: x.p.q.private, Kind: protocol.KindReasoningStart, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
+		ID: newID(), To: x.p.q.private, Kind: protocol.KindReasoningStart, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
 		Payload: object(
 			field{"message", textutil.ShortenChars(args.Question, maxThought)}, field{"participant_id", args.Participant},
 			field{"metadata", metadata("delegated", args.Plan)},
@@ -95,7 +95,7 @@ func (a *Agent) askPart(ctx context.Context, start protocol.Envelope, who protoc
 		if MaybeSent(err) {
 			a.cancelPart(start, "no longer needed")
 		}
-		return nil, notAskedError{fmt.Errorf("not asked: %s", ExplainCause(err))}
+		return nil, notAskedError{fmt.Errorf("not asked: %s", explainCause(err))}
 	}
 	return a.awaitPart(ctx, start, who, limit, box, each)
 }
@@ -131,7 +131,7 @@ func (a *Agent) awaitPart(ctx context.Context, start protocol.Envelope, who prot
 		case <-timeout:
 			err = lateError{fmt.Errorf("no conclusion of %s within %s", who, limit)}
 		case <-ctx.Done():
-			err = errors.New(ExplainCause(context.Cause(ctx)))
+			err = errors.New(explainCause(context.Cause(ctx)))
 		}
 		for len(box) > 0 { // the end may have come at the same moment
 			env := <-box
@@ -300,7 +300,7 @@ func (a *Agent) claimPart(p *problem) error {
 	if !participant.MayAllow(a.opts.Space.Welcome().You.Capabilities, protocol.KindParticipantStatus) {
 		return nil // nothing is known of other processes
 	}
-	err := a.out.Publish(p.ctx, ClaimPart(a.you, p.q.chat.ID))
+	err := a.out.Publish(p.ctx, claimPart(a.you, p.q.chat.ID))
 	refusal, fatal := refusalOf(err)
 	switch {
 	case refusal != nil:

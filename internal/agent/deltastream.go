@@ -32,8 +32,8 @@ const (
 	ofAnswer   = "the answer"
 )
 
-// DeltaSender sends an envelope of a stream without waiting for its admission.
-type DeltaSender func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error)
+// deltaSender sends an envelope of a stream without waiting for its admission.
+type deltaSender func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error)
 
 // maxBefore is the number of characters above which a text is shown as the answer. Models
 // are asked for a sentence or two before their calls, which are seldom longer; an answer that
@@ -46,12 +46,12 @@ const (
 	streamBytes = 64 << 10               // per stream; the complete thought contains the rest
 )
 
-// DeltaOptions configures the streams of a decision. All fields but Answer, Undecided and
+// deltaOptions configures the streams of a decision. All fields but Answer, Undecided and
 // ShowThinking are required.
-type DeltaOptions struct {
+type deltaOptions struct {
 	Context      context.Context // of the waits for admission
-	Send         DeltaSender     // within the context
-	Answer       DeltaSender     // of the answer, beside the context; nil: it grows in the context too
+	Send         deltaSender     // within the context
+	Answer       deltaSender     // of the answer, beside the context; nil: it grows in the context too
 	Undecided    func() bool     // reports that the decision will be made again, so the text is no answer; nil: it is not
 	ShowThinking bool            // the model's own thinking is streamed too
 	Off          *atomic.Bool    // the gateway refuses streams; set when it does
@@ -63,8 +63,8 @@ type DeltaOptions struct {
 //
 // One goroutine runs from the first chunk to the end.
 type stream struct {
-	o           *DeltaOptions
-	to          DeltaSender
+	o           *deltaOptions
+	to          deltaSender
 	description string
 
 	mu     sync.Mutex
@@ -85,7 +85,7 @@ type stream struct {
 // DeltaStreams holds the streams of a decision in progress: the model's text, its thinking,
 // and the answer. Its methods are called by one goroutine.
 type DeltaStreams struct {
-	o                      *DeltaOptions
+	o                      *deltaOptions
 	text, thinking, answer *stream
 
 	calls   bool            // calls may follow the text
@@ -96,9 +96,9 @@ type DeltaStreams struct {
 	taken   string // the stream of an answer that was withdrawn
 }
 
-// NewDeltaStreams returns the streams of a decision. They open with the first text, which may be the
+// newDeltaStreams returns the streams of a decision. They open with the first text, which may be the
 // answer or a thought before calls until Begin says otherwise.
-func NewDeltaStreams(o DeltaOptions) *DeltaStreams {
+func newDeltaStreams(o deltaOptions) *DeltaStreams {
 	l := &DeltaStreams{
 		o: &o, text: &stream{o: &o, to: o.Send, description: ofThought}, thinking: &stream{o: &o, to: o.Send, description: ofThinking},
 		answer: &stream{o: &o, to: o.Answer, description: ofAnswer},

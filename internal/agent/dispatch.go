@@ -50,7 +50,7 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 			a.stop(env)
 		}
 	case protocol.KindMCPRequest, protocol.KindParticipantStatus:
-		if ClaimedPart(env) != "" {
+		if claimedPart(env) != "" {
 			a.onOwnStart(env, mine)
 		}
 		if !mine {
@@ -74,7 +74,7 @@ func (a *Agent) admit(chat protocol.Envelope) {
 		q.leave(q.root)
 		a.log.Warn("question refused: too many are waiting", "question", chat.ID, "from", chat.From)
 		refusal := q.reply("I have too many questions before me. Please ask again in a moment.")
-		refusal.ID = RefusalID(chat.ID)
+		refusal.ID = refusalID(chat.ID)
 		a.reply(refusal)
 	case participant.Accepted:
 	}
@@ -115,7 +115,7 @@ func (a *Agent) onTakeover(env *protocol.Envelope) {
 // stop cancels the work that an envelope ends: a withdrawn question, or the
 // problems of a context that was closed.
 func (a *Agent) stop(env *protocol.Envelope) {
-	why := CancelledError{By: env.From, Reason: reasonOf(env), TakenOver: env.From == a.you}
+	why := cancelledError{By: env.From, Reason: reasonOf(env), TakenOver: env.From == a.you}
 	for _, q := range a.questions.All() {
 		if env.Kind == protocol.KindChatCancel {
 			if env.Correlation.Names(q.chat.ID) {
@@ -223,7 +223,7 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 			a.chats.Note(env)
 			return env.Kind == protocol.KindChat && a.addressing.IsQuestion(env), a.addressing.Names(env)
 		},
-		Result: EnvelopeResult,
+		Result: envelopeResult,
 	})
 	if err != nil {
 		if ctx.Err() == nil {
@@ -296,7 +296,7 @@ func (a *Agent) resume(q *question, work *intake.Backlog, asked protocol.Seq) (b
 		a.log.Error("question given up: the process ended during each attempt to answer it", "question", q.chat.ID, "attempts", n)
 		a.drop(q)
 		end := q.stopped(errGivenUp)
-		end.ID = GivenUpID(q.chat.ID)
+		end.ID = givenUpID(q.chat.ID)
 		a.out.Final("answer", end)
 		return false
 	}

@@ -15,12 +15,12 @@ import (
 // maxMessage bounds the message of a fault, in bytes.
 const maxMessage = 4000
 
-// CallError converts the error of a call to an error of JSON-RPC.
-func CallError(ctx context.Context, err error) *client.RPCError {
+// callError converts the error of a call to an error of JSON-RPC.
+func callError(ctx context.Context, err error) *client.RPCError {
 	var refusal *jsonrpc.Error
 	switch {
 	case ctx.Err() != nil:
-		return ErrCallCancelled
+		return errCallCancelled
 	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, mcptools.ErrServerGone):
 		return &client.RPCError{Code: participant.CodeTimeout, Message: "the tool took too long"}
 	case errors.Is(err, mcptools.ErrUnknownTool):
@@ -28,15 +28,15 @@ func CallError(ctx context.Context, err error) *client.RPCError {
 	case errors.As(err, &refusal):
 		return &client.RPCError{Code: refusal.Code, Message: textutil.ShortenChars(refusal.Message, maxMessage)}
 	case errors.Is(err, mcptools.ErrServerGone):
-		return FailedCall("the tool server is gone")
+		return failedCall("the tool server is gone")
 	}
-	return FailedCall("the tool could not be called") // the reason is only logged, because it may contain addresses
+	return failedCall("the tool could not be called") // the reason is only logged, because it may contain addresses
 }
 
-// ErrCallCancelled is the fault of a call that was canceled.
-var ErrCallCancelled = &client.RPCError{Code: participant.CodeCancelled, Message: "cancelled"}
+// errCallCancelled is the fault of a call that was canceled.
+var errCallCancelled = &client.RPCError{Code: participant.CodeCancelled, Message: "cancelled"}
 
-// FailedCall returns the fault of a call that failed for another reason.
-func FailedCall(message string) *client.RPCError {
+// failedCall returns the fault of a call that failed for another reason.
+func failedCall(message string) *client.RPCError {
 	return &client.RPCError{Code: participant.CodeFailed, Message: message}
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// FirstStart is closed when the own reasoning.start for a question is the first one.
-type FirstStart chan struct{}
+// firstStart is closed when the own reasoning.start for a question is the first one.
+type firstStart chan struct{}
 
-// NewFirstStart returns a First that is not decided.
-func NewFirstStart() FirstStart { return make(FirstStart) }
+// newFirstStart returns a First that is not decided.
+func newFirstStart() firstStart { return make(firstStart) }
 
 // Win decides for this process. It must be called once.
-func (f FirstStart) Win() { close(f) }
+func (f firstStart) Win() { close(f) }
 
 // Won reports whether it was decided for this process.
-func (f FirstStart) Won() bool {
+func (f firstStart) Won() bool {
 	select {
 	case <-f:
 		return true
@@ -40,7 +40,7 @@ const echoTime = 30 * time.Second
 // Wait waits until it is decided for this process, or ctx ends, and then returns
 // the cause. Without a decision within echoTime, the connection did not deliver
 // the own start, and there is no one to wait for.
-func (f FirstStart) Wait(ctx context.Context) error {
+func (f firstStart) Wait(ctx context.Context) error {
 	timer := time.NewTimer(echoTime)
 	defer timer.Stop()
 	select {
@@ -51,18 +51,18 @@ func (f FirstStart) Wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// ClaimPart returns the envelope by which a process takes a part that another participant gives to its
+// claimPart returns the envelope by which a process takes a part that another participant gives to its
 // participant: the process whose claim is the first in the log reasons about it. The start of a
 // part is not its own, so there is none that could decide.
-func ClaimPart(you protocol.ParticipantID, part protocol.ID) protocol.Envelope {
+func claimPart(you protocol.ParticipantID, part protocol.ID) protocol.Envelope {
 	return protocol.Envelope{
 		ID: protocol.ID(uuid.Must(uuid.NewV7()).String()), Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{you},
 		Payload: append(protocol.AppendString([]byte(`{"status":"taken","question":`), string(part)), '}'),
 	}
 }
 
-// ClaimedPart returns the part that an envelope of the own participant takes; "": none.
-func ClaimedPart(env *protocol.Envelope) protocol.ID {
+// claimedPart returns the part that an envelope of the own participant takes; "": none.
+func claimedPart(env *protocol.Envelope) protocol.ID {
 	p := env.ParsePayload()
 	if env.Kind != protocol.KindParticipantStatus || !p.Get("status").EqualText("taken") {
 		return ""
@@ -138,13 +138,13 @@ func (w *TwinWatch) probe(ctx context.Context) (asked protocol.Seq, alive bool) 
 	}
 }
 
-// RefusalID returns the id of the chat that refuses a question, which is the same
+// refusalID returns the id of the chat that refuses a question, which is the same
 // in all processes: the second one is a retry, and the question gets one refusal.
-func RefusalID(question protocol.ID) protocol.ID { return sharedID("refusal of " + question) }
+func refusalID(question protocol.ID) protocol.ID { return sharedID("refusal of " + question) }
 
-// GivenUpID returns the id of the chat that gives a question up, which is the same in all
+// givenUpID returns the id of the chat that gives a question up, which is the same in all
 // processes, too.
-func GivenUpID(question protocol.ID) protocol.ID { return sharedID("end of " + question) }
+func givenUpID(question protocol.ID) protocol.ID { return sharedID("end of " + question) }
 
 func sharedID(name protocol.ID) protocol.ID {
 	return protocol.ID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String())

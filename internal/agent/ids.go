@@ -6,9 +6,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// RecentIDs is a bounded set of ids. The zero RecentIDs is empty. It is safe for concurrent
+// recentIDs is a bounded set of ids. The zero recentIDs is empty. It is safe for concurrent
 // use.
-type RecentIDs struct {
+type recentIDs struct {
 	mu    sync.Mutex
 	ids   map[protocol.ID]bool
 	order []protocol.ID // oldest first
@@ -18,7 +18,7 @@ type RecentIDs struct {
 const maxIDs = 100_000
 
 // Add adds an id.
-func (o *RecentIDs) Add(id protocol.ID) {
+func (o *recentIDs) Add(id protocol.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ids == nil {
@@ -33,14 +33,14 @@ func (o *RecentIDs) Add(id protocol.ID) {
 }
 
 // Has reports whether an id is in the set.
-func (o *RecentIDs) Has(id protocol.ID) bool {
+func (o *recentIDs) Has(id protocol.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.ids[id]
 }
 
 // Remove removes an id, and reports whether it was in the set.
-func (o *RecentIDs) Remove(id protocol.ID) bool {
+func (o *recentIDs) Remove(id protocol.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	mine := o.ids[id]

@@ -9,7 +9,7 @@ import (
 
 // Beyond maxIDs ids the oldest are evicted.
 func TestIDs_Bounded(t *testing.T) {
-	var o RecentIDs
+	var o recentIDs
 	id := func(n int) protocol.ID { return protocol.ID(fmt.Sprint(n)) }
 	const n = maxIDs + 10
 	for i := range n {

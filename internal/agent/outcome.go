@@ -24,7 +24,7 @@ func refusalOf(err error) (refusal *protocol.Error, fatal error) {
 	if err == nil {
 		return nil, nil
 	}
-	var u *UnknownError
+	var u *unknownError
 	if errors.As(err, &u) {
 		return nil, err
 	}
@@ -72,18 +72,18 @@ func notAllowed(refusal *protocol.Error) string {
 
 // errTakenOver is the cause that ends a question when another process of the
 // same participant continues it.
-const errTakenOver = PublicError("another process of this agent continues it")
+const errTakenOver = publicError("another process of this agent continues it")
 
 // errBehind is the cause that ends a question when another process of the same
 // participant has begun to answer it first.
-const errBehind = PublicError("another process of this agent began first")
+const errBehind = publicError("another process of this agent began first")
 
 // errGivenUp is the cause that ends a question when maxInterrupted attempts to answer it
 // ended with their process.
-const errGivenUp = PublicError("this agent ended three times while it worked on the question, and does not try again. Ask once more if something else was the cause")
+const errGivenUp = publicError("this agent ended three times while it worked on the question, and does not try again. Ask once more if something else was the cause")
 
 // errPanicked replaces the panic of a planner or a solver.
-const errPanicked = PublicError("the planner failed")
+const errPanicked = publicError("the planner failed")
 
 // field is one member of an object; members keep their order.
 type field struct {

@@ -24,15 +24,15 @@ const (
 	listWait = time.Second
 )
 
-// PeerTable stores the tools that the other participants offer. The zero Table is
+// peerTable stores the tools that the other participants offer. The zero Table is
 // empty. Its methods are safe for concurrent use.
-type PeerTable struct {
+type peerTable struct {
 	mu     sync.Mutex
 	offers map[protocol.ParticipantID]*offer
 }
 
-// PeerTool is a tool of another participant.
-type PeerTool struct {
+// peerTool is a tool of another participant.
+type peerTool struct {
 	Owner protocol.ParticipantID
 	mcptools.Tool
 }
@@ -52,7 +52,7 @@ type offer struct {
 
 // Update records the present participants and returns those to query:
 // participants that have just joined and may respond.
-func (n *PeerTable) Update(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
+func (n *peerTable) Update(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	present, serves := make(map[protocol.ParticipantID]bool, len(here)), make(map[protocol.ParticipantID]bool)
@@ -80,7 +80,7 @@ func (n *PeerTable) Update(you protocol.ParticipantID, here []protocol.Participa
 func servesTools(p protocol.Participant) bool { return slices.Contains(p.Serves, protocol.ServesTools) }
 
 // Renew reports whether to query a participant that announced a change.
-func (n *PeerTable) Renew(id protocol.ParticipantID, now time.Time) bool {
+func (n *peerTable) Renew(id protocol.ParticipantID, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	serves := false
@@ -93,7 +93,7 @@ func (n *PeerTable) Renew(id protocol.ParticipantID, now time.Time) bool {
 // beginLocked starts a query, unless one is in progress, or a participant that does
 // not declare tools has listed none: it is probably a person. It reports whether the
 // caller must send it.
-func (n *PeerTable) beginLocked(id protocol.ParticipantID, serves bool, now time.Time) bool {
+func (n *peerTable) beginLocked(id protocol.ParticipantID, serves bool, now time.Time) bool {
 	o := n.offers[id]
 	switch {
 	case o == nil && len(n.offers) >= maxPeers && !n.evictLocked(serves):
@@ -116,7 +116,7 @@ func (n *PeerTable) beginLocked(id protocol.ParticipantID, serves bool, now time
 // evictLocked evicts the absent participant with the oldest query. A
 // participant that serves tools also evicts a present one that is not known to
 // serve any. It reports whether an entry was evicted.
-func (n *PeerTable) evictLocked(serves bool) bool {
+func (n *peerTable) evictLocked(serves bool) bool {
 	var oldest protocol.ParticipantID
 	for id, o := range n.offers {
 		if (!o.present || serves && !o.known()) && !o.querying && (oldest == "" || o.since.Before(n.offers[oldest].since)) {
@@ -143,7 +143,7 @@ func isClosed(c chan struct{}) bool {
 // Finish ends the query of a participant, unless a new query is required: the
 // participant is present, and joined or announced a change in the meantime. It
 // reports whether to query again.
-func (n *PeerTable) Finish(id protocol.ParticipantID, now time.Time) bool {
+func (n *peerTable) Finish(id protocol.ParticipantID, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o := n.offers[id]
@@ -153,7 +153,7 @@ func (n *PeerTable) Finish(id protocol.ParticipantID, now time.Time) bool {
 
 // Store stores the result of a query. none means that the participant did not
 // respond, or listed no tools. One that has listed some before is queried again.
-func (n *PeerTable) Store(id protocol.ParticipantID, tools []mcptools.Tool, none bool) {
+func (n *peerTable) Store(id protocol.ParticipantID, tools []mcptools.Tool, none bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o := n.offers[id]
@@ -165,8 +165,8 @@ func (n *PeerTable) Store(id protocol.ParticipantID, tools []mcptools.Tool, none
 	close(o.settled)
 }
 
-// BoundedTools truncates a list of tools to maxOffered and maxToolBytes.
-func BoundedTools(tools []mcptools.Tool) []mcptools.Tool {
+// boundedTools truncates a list of tools to maxOffered and maxToolBytes.
+func boundedTools(tools []mcptools.Tool) []mcptools.Tool {
 	bytes := 0
 	for i, t := range tools {
 		bytes += len(t.Name) + len(t.Description) + len(t.InputSchema)
@@ -179,7 +179,7 @@ func BoundedTools(tools []mcptools.Tool) []mcptools.Tool {
 
 // MarkAbsent marks a participant as absent, so that it counts as new when it is
 // next seen.
-func (n *PeerTable) MarkAbsent(id protocol.ParticipantID) {
+func (n *peerTable) MarkAbsent(id protocol.ParticipantID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if o := n.offers[id]; o != nil {
@@ -189,7 +189,7 @@ func (n *PeerTable) MarkAbsent(id protocol.ParticipantID) {
 
 // Wait returns when every present participant known to serve tools, and queried
 // less than listWait ago, has responded, or when listWait has passed.
-func (n *PeerTable) Wait(ctx context.Context, now time.Time) {
+func (n *peerTable) Wait(ctx context.Context, now time.Time) {
 	n.mu.Lock()
 	var open []chan struct{}
 	patience := time.Duration(0)
@@ -217,7 +217,7 @@ func (n *PeerTable) Wait(ctx context.Context, now time.Time) {
 
 // Offered returns the tools of the present participants, ordered by owner. If
 // an owner lists a name twice, the first tool is used.
-func (n *PeerTable) Offered() []PeerTool {
+func (n *peerTable) Offered() []peerTool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var owners []protocol.ParticipantID
@@ -227,13 +227,13 @@ func (n *PeerTable) Offered() []PeerTool {
 		}
 	}
 	slices.Sort(owners)
-	var list []PeerTool
+	var list []peerTool
 	for _, id := range owners {
 		names := make(map[string]bool, len(n.offers[id].tools))
 		for _, t := range n.offers[id].tools {
 			if !names[t.Name] {
 				names[t.Name] = true
-				list = append(list, PeerTool{id, t})
+				list = append(list, peerTool{id, t})
 			}
 		}
 	}

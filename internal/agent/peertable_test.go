@@ -23,7 +23,7 @@ func guests(from, to int) []protocol.Participant {
 
 func TestPeers_Evict(t *testing.T) {
 	now := time.Unix(0, 0)
-	var n PeerTable
+	var n peerTable
 	meet := func(here []protocol.Participant) []protocol.ParticipantID {
 		now = now.Add(time.Second)
 		asked := n.Update("planner", here, now)
@@ -73,7 +73,7 @@ func TestPeers_ToolsBounded(t *testing.T) {
 		{10, maxToolBytes, 0},
 		{10, maxToolBytes / 4, 3},
 	} {
-		if got := len(BoundedTools(list(test.tools, test.size))); got != test.want {
+		if got := len(boundedTools(list(test.tools, test.size))); got != test.want {
 			t.Errorf("of %d tools of %d bytes %d are kept, want %d", test.tools, test.size, got, test.want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestPeers_ToolsBounded(t *testing.T) {
 // queried once at a time, and once at the end.
 func TestPeers_ChangeStorm(t *testing.T) {
 	now := time.Unix(0, 0)
-	var n PeerTable
+	var n peerTable
 	if asked := n.Update("planner", guests(0, 1), now); len(asked) != 1 {
 		t.Fatalf("asked %v", asked)
 	}
@@ -127,31 +127,31 @@ func TestPeers_WaitForHostsOnly(t *testing.T) {
 	tests := []struct {
 		name   string
 		here   []protocol.Participant
-		before func(*PeerTable)
+		before func(*peerTable)
 		want   time.Duration
 	}{
 		{"nobody", nil, nil, 0},
 		{"people", guests(0, 3), nil, 0},
 		{"a silent host", append(guests(0, 3), host("files")), nil, listWait},
-		{"a host that answers", append(guests(0, 3), host("files")), func(n *PeerTable) {
+		{"a host that answers", append(guests(0, 3), host("files")), func(n *peerTable) {
 			time.AfterFunc(listWait/4, func() { n.Store("files", some, false) })
 		}, listWait / 4},
-		{"one that has listed tools before and announces a change", guests(0, 1), func(n *PeerTable) {
+		{"one that has listed tools before and announces a change", guests(0, 1), func(n *peerTable) {
 			n.Store("guest0", some, false)
 			n.Finish("guest0", time.Now())
 			n.Renew("guest0", time.Now())
 		}, listWait},
-		{"one that never listed tools and announces a change", guests(0, 1), func(n *PeerTable) {
+		{"one that never listed tools and announces a change", guests(0, 1), func(n *peerTable) {
 			n.Store("guest0", nil, false)
 			n.Finish("guest0", time.Now())
 			n.Renew("guest0", time.Now())
 		}, 0},
-		{"a host that has left", []protocol.Participant{host("files")}, func(n *PeerTable) { n.Update("planner", nil, time.Now()) }, 0},
+		{"a host that has left", []protocol.Participant{host("files")}, func(n *peerTable) { n.Update("planner", nil, time.Now()) }, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var n PeerTable
+				var n peerTable
 				n.Update("planner", test.here, time.Now())
 				if test.before != nil {
 					test.before(&n)
@@ -170,7 +170,7 @@ func TestPeers_WaitForHostsOnly(t *testing.T) {
 // A participant that does not declare tools and lists none is not queried again until it
 // announces a change.
 func TestPeers_NoToolsListed(t *testing.T) {
-	var n PeerTable
+	var n peerTable
 	now := time.Unix(0, 0)
 	everyone := []protocol.Participant{host("files"), {ID: "alice", Capabilities: []json.RawMessage{[]byte(`"*"`)}}}
 	rejoin := func() []protocol.ParticipantID {
@@ -197,7 +197,7 @@ func TestPeers_NoToolsListed(t *testing.T) {
 }
 
 func TestPeers_HostsFirst(t *testing.T) {
-	var n PeerTable
+	var n peerTable
 	asked := n.Update("planner", append(guests(0, maxPeers), host("early")), time.Unix(0, 0))
 	if len(asked) != maxPeers || asked[0] != "early" {
 		t.Fatalf("asked %d, the first is %s", len(asked), asked[0])

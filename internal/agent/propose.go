@@ -33,7 +33,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 		if MaybeSent(err) {
 			a.withdraw(proposed, "no_longer_needed")
 		}
-		return failed("not proposed: " + ExplainCause(err))
+		return failed("not proposed: " + explainCause(err))
 	}
 	for {
 		select {
@@ -49,7 +49,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 			}
 		case <-ctx.Done():
 			a.withdraw(proposed, "no_longer_needed")
-			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + ExplainCause(context.Cause(ctx))}
+			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + explainCause(context.Cause(ctx))}
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (a *Agent) newProposal(x *action) protocol.Envelope {
 	proposed := x.p.inside(protocol.KindMCPProposal,
 		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", a.host(x)},
 		field{"expires_at", a.opts.Space.Welcome().ExpiresAt(a.opts.ProposalTimeout)})
-	proposed.ID, proposed.Correlation = NewID(), protocol.CorrelateTo(x.thought.ID)
+	proposed.ID, proposed.Correlation = newID(), protocol.CorrelateTo(x.thought.ID)
 	return proposed
 }
 
@@ -74,7 +74,7 @@ func (a *Agent) closeProposal(ctx context.Context, x *action, proposal protocol.
 		select {
 		case env := <-box:
 			if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
-				a.respond(ctx, answerTo(x, &env, nil, FailedCall("the proposal is decided already")))
+				a.respond(ctx, answerTo(x, &env, nil, failedCall("the proposal is decided already")))
 			}
 		default:
 			return
@@ -95,14 +95,14 @@ func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelop
 		return contextwindow.Result{Outcome: contextwindow.Rejected, Reason: reasonOf(env), Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
 	case exchange.Withdrawn, exchange.Expired:
 		if root := x.p.q.root; env.Kind == protocol.KindMCPWithdraw && reasonOf(env) == "no_longer_needed" { // by another process, which takes the question over
-			root.cancel(&CancelledError{By: a.you, Reason: reasonOf(env), Context: root.path, TakenOver: true})
+			root.cancel(&cancelledError{By: a.you, Reason: reasonOf(env), Context: root.path, TakenOver: true})
 		}
 		return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true
 	case exchange.Fulfilled:
 		return a.fulfilled(ctx, x, env), true
 	}
 	if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
-		a.respond(ctx, answerTo(x, env, nil, FailedCall("this request does not fulfill the proposal")))
+		a.respond(ctx, answerTo(x, env, nil, failedCall("this request does not fulfill the proposal")))
 	}
 	return contextwindow.Result{}, false
 }
@@ -114,7 +114,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 	if request.AddressedTo(a.you) {
 		out = a.serve(ctx, x, request)
 	} else if env, why := a.await(ctx, request.ID, request.To); env != nil {
-		out = EnvelopeResult(env)
+		out = envelopeResult(env)
 	} else {
 		out = failed(why.Error())
 	}

@@ -21,23 +21,23 @@ type Space interface {
 	SendAsync(ctx context.Context, draft protocol.Envelope) (*client.Pending, error)
 }
 
-// Publisher publishes envelopes. It is safe for concurrent use.
-type Publisher struct {
+// publisher publishes envelopes. It is safe for concurrent use.
+type publisher struct {
 	Space   Space
 	Runtime *participant.Runtime
 	// Sent are envelopes that this process sent and has not received back: others
 	// of the same participant come from a person with its token, or from another
 	// process that takes over.
-	Sent RecentIDs
+	Sent recentIDs
 }
 
-// NewID returns the id of a new envelope.
-func NewID() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
+// newID returns the id of a new envelope.
+func newID() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
 
 // Publish publishes envelopes in order, without waiting for one before sending
 // the next. It returns when each is admitted or refused, with the error of the
 // first that was not admitted.
-func (p *Publisher) Publish(ctx context.Context, envs ...protocol.Envelope) error {
+func (p *publisher) Publish(ctx context.Context, envs ...protocol.Envelope) error {
 	for _, err := range p.Each(ctx, envs...) {
 		if err != nil {
 			return err
@@ -51,14 +51,14 @@ func (p *Publisher) Publish(ctx context.Context, envs ...protocol.Envelope) erro
 // are sent again when the pause ends. If ctx ends, Each waits a little
 // longer for the envelopes already sent, because only unsent and refused envelopes
 // count as not published. If the result remains unknown, the
-// error is an *UnknownError.
-func (p *Publisher) Each(ctx context.Context, envs ...protocol.Envelope) []error {
+// error is an *unknownError.
+func (p *publisher) Each(ctx context.Context, envs ...protocol.Envelope) []error {
 	errs := make([]error, len(envs))
 	waiting := make([]*client.Pending, len(envs))
 	mark := p.Runtime.Gate.Generation()
 	for i := range envs {
 		if envs[i].ID == "" {
-			envs[i].ID = NewID()
+			envs[i].ID = newID()
 		}
 		p.Sent.Add(envs[i].ID)
 		waiting[i], errs[i] = p.Space.SendAsync(ctx, envs[i])
@@ -74,7 +74,7 @@ func (p *Publisher) Each(ctx context.Context, envs ...protocol.Envelope) []error
 }
 
 // awaitReceipt waits for the gateway's answer to an envelope.
-func (p *Publisher) awaitReceipt(ctx context.Context, w *client.Pending) error {
+func (p *publisher) awaitReceipt(ctx context.Context, w *client.Pending) error {
 	_, err := w.Wait(ctx)
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -83,28 +83,28 @@ func (p *Publisher) awaitReceipt(ctx context.Context, w *client.Pending) error {
 	defer cancel()
 	_, err = w.Wait(late)
 	if err != nil && late.Err() != nil {
-		return &UnknownError{context.Cause(ctx)}
+		return &unknownError{context.Cause(ctx)}
 	}
 	return err
 }
 
-// UnknownError is the error of an envelope that may or may not be in the log.
-type UnknownError struct{ cause error }
+// unknownError is the error of an envelope that may or may not be in the log.
+type unknownError struct{ cause error }
 
 // Error returns the text of the cause.
-func (u *UnknownError) Error() string { return u.cause.Error() }
+func (u *unknownError) Error() string { return u.cause.Error() }
 
 // Unwrap returns the cause, for errors.As.
-func (u *UnknownError) Unwrap() error { return u.cause }
+func (u *unknownError) Unwrap() error { return u.cause }
 
 // MaybeSent reports whether an envelope is or may be in the log.
 func MaybeSent(err error) bool {
-	var u *UnknownError
+	var u *unknownError
 	return err == nil || errors.As(err, &u)
 }
 
 // resend resends an envelope while it is refused because of a pause.
-func (p *Publisher) resend(ctx context.Context, env protocol.Envelope, mark int, err error) error {
+func (p *publisher) resend(ctx context.Context, env protocol.Envelope, mark int, err error) error {
 	for isPaused(err) && ctx.Err() == nil {
 		if err := p.Runtime.Gate.WaitRefused(ctx, mark); err != nil {
 			return err
@@ -131,9 +131,9 @@ func causeOf(ctx context.Context, err error) error {
 // Final publishes an envelope after the work has ended, so that every
 // request has a response and no context remains open, if the gateway allows it.
 // During a pause it waits and resends.
-func (p *Publisher) Final(what string, env protocol.Envelope) {
+func (p *publisher) Final(what string, env protocol.Envelope) {
 	if env.ID == "" {
-		env.ID = NewID()
+		env.ID = newID()
 	}
 	p.Sent.Add(env.ID)
 	for {
@@ -149,7 +149,7 @@ func (p *Publisher) Final(what string, env protocol.Envelope) {
 	}
 }
 
-func (p *Publisher) sendFinal(env protocol.Envelope) error {
+func (p *publisher) sendFinal(env protocol.Envelope) error {
 	ctx, cancel := p.finalContext()
 	defer cancel()
 	_, err := p.Space.Send(ctx, env)
@@ -158,6 +158,6 @@ func (p *Publisher) sendFinal(env protocol.Envelope) error {
 
 // finalContext returns a context for the envelopes that are published after the
 // work has ended. When the agent shuts down, all of them share one deadline.
-func (p *Publisher) finalContext() (context.Context, context.CancelFunc) {
+func (p *publisher) finalContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(p.Runtime.Final, participant.ClosingTime)
 }

@@ -48,7 +48,7 @@ type question struct {
 
 	batches  atomic.Int64 // parallel groups so far
 	withheld atomic.Bool  // the planner wanted a tool of others, which a private question may not use
-	first    FirstStart   // of the processes of this participant
+	first    firstStart   // of the processes of this participant
 	place    *participant.Place
 
 	mu       sync.Mutex
@@ -81,7 +81,7 @@ func (a *Agent) newQuestion(chat protocol.Envelope) *question {
 
 func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *question {
 	q := a.questionOf(chat, history)
-	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(NewID()), text: q.text, cause: chat.ID})
+	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(newID()), text: q.text, cause: chat.ID})
 	return q
 }
 
@@ -89,7 +89,7 @@ func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *que
 func (a *Agent) questionOf(chat protocol.Envelope, history []llm.Message) *question {
 	return &question{
 		chat: chat, text: intake.ChatText(&chat), history: history, private: intake.ChatAudience(&chat, a.you),
-		first: NewFirstStart(), place: participant.NewPlace(a.turns), problems: make(map[protocol.ContextPath]*problem),
+		first: newFirstStart(), place: participant.NewPlace(a.turns), problems: make(map[protocol.ContextPath]*problem),
 	}
 }
 
@@ -106,7 +106,7 @@ func (a *Agent) OldestQuestion() (oldest protocol.Seq) {
 
 // within opens a problem for a part of another problem.
 func (a *Agent) within(ctx context.Context, p *problem, text string, plan planner.Plan, cause protocol.ID) *problem {
-	return p.q.enter(ctx, &problem{path: p.path.Child(NewID()), depth: p.depth + 1, text: text, plan: plan, cause: cause})
+	return p.q.enter(ctx, &problem{path: p.path.Child(newID()), depth: p.depth + 1, text: text, plan: plan, cause: cause})
 }
 
 func (q *question) enter(ctx context.Context, p *problem) *problem {
@@ -189,5 +189,5 @@ func (q *question) reply(markdown string, more ...field) protocol.Envelope {
 
 // stopped builds the chat that explains why the question gets no answer.
 func (q *question) stopped(cause error) protocol.Envelope {
-	return q.reply("I have stopped looking into this: " + ExplainCause(cause) + ".")
+	return q.reply("I have stopped looking into this: " + explainCause(cause) + ".")
 }

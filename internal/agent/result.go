@@ -15,32 +15,32 @@ const (
 	maxError = 64 << 10
 )
 
-// ToolResult converts a tool's result for the planner.
-func ToolResult(res mcptools.Result) contextwindow.Result {
+// toolResult converts a tool's result for the planner.
+func toolResult(res mcptools.Result) contextwindow.Result {
 	if res.IsError {
-		return FailedResult(res.Text)
+		return failedResult(res.Text)
 	}
 	return contextwindow.Result{Success: true, Text: textutil.Truncate(res.Text, maxText), JSON: string(res.JSON)}
 }
 
-// EnvelopeResult reads the response to a request, from any participant.
-func EnvelopeResult(env *protocol.Envelope) contextwindow.Result {
+// envelopeResult reads the response to a request, from any participant.
+func envelopeResult(env *protocol.Envelope) contextwindow.Result {
 	const unreadable = "the response cannot be read"
 	doc, err := protocol.ParseForeignJSON(env.Payload, protocol.MaxDepth)
 	if err != nil || doc.Root().Type() != protocol.TypeObject {
-		return FailedResult(unreadable)
+		return failedResult(unreadable)
 	}
 	if fault := doc.Root().Get("error"); fault.Exists() && fault.Type() != protocol.TypeNull {
-		return FailedResult(cmp.Or(fault.Get("message").Text(), unreadable))
+		return failedResult(cmp.Or(fault.Get("message").Text(), unreadable))
 	}
 	result := doc.Root().Get("result")
 	res, ok := mcptools.ResultIn(result)
 	if !ok { // not a tool result: return it unchanged
 		return contextwindow.Result{Success: true, Text: string(result.Raw()), JSON: string(result.Raw())}
 	}
-	return ToolResult(res)
+	return toolResult(res)
 }
 
-func FailedResult(why string) contextwindow.Result {
+func failedResult(why string) contextwindow.Result {
 	return contextwindow.Result{Error: textutil.Truncate(why, maxError)}
 }

@@ -48,7 +48,7 @@ func (p *problem) note(n planner.Note) (protocol.Envelope, error) {
 		fields = append(fields, field{"references", ids})
 	}
 	env := p.inside(kind, fields...)
-	env.ID = NewID()
+	env.ID = newID()
 	if n.Kind != planner.Reply {
 		return env, nil
 	}

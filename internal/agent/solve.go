@@ -37,7 +37,7 @@ func (a *Agent) answer(q *question) {
 	err := a.solveAndReply(q)
 	span.End(err)
 	if err != nil {
-		log.Info("question given up", "err", ErrorForLog(err))
+		log.Info("question given up", "err", errorForLog(err))
 		a.replyError(q, err)
 		return
 	}
@@ -192,7 +192,7 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, Stream
 
 // newStreams returns the streams of a decision about a problem.
 func (a *Agent) newStreams(p *problem) *DeltaStreams {
-	o := DeltaOptions{
+	o := deltaOptions{
 		Context: p.ctx, Undecided: p.remarks.Waiting, ShowThinking: a.opts.ShowThinking, Off: &a.streamsOff, Log: a.log,
 		Send: func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error) {
 			env := p.inside(kind)
@@ -207,7 +207,7 @@ func (a *Agent) newStreams(p *problem) *DeltaStreams {
 			return a.opts.Space.SendAsync(p.ctx, env)
 		}
 	}
-	return NewDeltaStreams(o)
+	return newDeltaStreams(o)
 }
 
 // next calls the planner. A panic of the planner fails only this question.
@@ -325,13 +325,13 @@ func (a *Agent) spent(p *problem) []field {
 // close cancels a context that is still open, unless another participant has
 // closed it.
 func (a *Agent) close(p *problem, err error) {
-	var stopped *CancelledError
+	var stopped *cancelledError
 	behind := p.q.part && errors.Is(err, errBehind) // the context is that of another process
 	if !p.open || err == nil || behind || errors.As(err, &stopped) && stopped.Context == p.path {
 		return
 	}
 	p.open = false
-	fields := append([]field{{"reason", textutil.ShortenChars(ExplainCause(err), 500)}}, a.spent(p)...)
+	fields := append([]field{{"reason", textutil.ShortenChars(explainCause(err), 500)}}, a.spent(p)...)
 	a.out.Final("end of a context", p.inside(protocol.KindReasoningCancel, fields...))
 }
 
@@ -342,7 +342,7 @@ func (a *Agent) replyError(q *question, cause error) {
 		a.close(q.root, cause) // not closed yet if the part was waiting
 		return
 	}
-	var stopped *CancelledError
+	var stopped *cancelledError
 	withdrawn := errors.As(cause, &stopped) && (stopped.Context == "" || stopped.TakenOver)
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errBehind) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // no one expects an answer, or there is no time

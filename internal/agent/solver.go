@@ -74,7 +74,7 @@ func (t *Task) Gate() *participant.Gate { return &t.agent.runtime.Gate }
 // Inside returns an envelope within the context, for the participants of the question.
 func (t *Task) Inside(kind protocol.Kind, payload json.RawMessage) protocol.Envelope {
 	e := t.problem.inside(kind)
-	e.ID, e.Payload = NewID(), payload
+	e.ID, e.Payload = newID(), payload
 	return e
 }
 
@@ -156,12 +156,12 @@ type Call struct {
 }
 
 // step returns the call as a step of the agent's own loop.
-func (c *Call) step() (*Toolbox, contextwindow.Record) {
-	box, name := new(Toolbox), c.Tool
+func (c *Call) step() (*toolbox, contextwindow.Record) {
+	box, name := new(toolbox), c.Tool
 	if planner.IsBuiltin(name) {
 		name = string(c.Host) + "__" + name
 	}
-	box.Add(name, BoxTool{Owner: c.Host, Name: c.Tool}, mcptools.Tool{})
+	box.Add(name, boxTool{Owner: c.Host, Name: c.Tool}, mcptools.Tool{})
 	return box, contextwindow.Record{Calls: []contextwindow.Call{{Tool: name, Arguments: c.Arguments, Thought: string(c.Thought)}}}
 }
 
@@ -192,7 +192,7 @@ func (a *Agent) safely(p *problem, t *Task) (s Solution, err error) {
 
 // solveBy gives a question to the solver, and publishes the conclusion.
 func (a *Agent) solveBy(p *problem) (Solution, error) {
-	p.q.replyID = NewID()
+	p.q.replyID = newID()
 	s, err := a.safely(p, &Task{
 		Chat: &p.q.chat, Text: p.text, Context: p.path, Audience: p.q.private, History: p.q.history, Earlier: p.q.earlier,
 		Reply: p.q.replyID, agent: a, problem: p,

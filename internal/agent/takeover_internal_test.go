@@ -47,7 +47,7 @@ func TestTakeOver_SettledMeanwhile(t *testing.T) {
 			send("planner", protocol.Envelope{ID: "attempt", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("question")})
 			a := New(Options{Space: clients["planner"], History: g.API(t, "planner")})
 			a.runtime.Work = t.Context() // as in Run
-			work, err := intake.ReadAttempts(t.Context(), intake.BacklogOptions{History: a.opts.History, You: a.you, Space: a.space, Now: time.Now(), Result: EnvelopeResult})
+			work, err := intake.ReadAttempts(t.Context(), intake.BacklogOptions{History: a.opts.History, You: a.you, Space: a.space, Now: time.Now(), Result: envelopeResult})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestResume_Together(t *testing.T) {
 		asked = send(planner, protocol.Envelope{ID: id, Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("question"), Payload: []byte(`{"message":"…"}`)})
 	}
 	read := func(a *Agent) *intake.Backlog {
-		work, err := intake.ReadAttempts(t.Context(), intake.BacklogOptions{History: a.opts.History, You: a.you, Space: a.space, Now: time.Now(), Result: EnvelopeResult})
+		work, err := intake.ReadAttempts(t.Context(), intake.BacklogOptions{History: a.opts.History, You: a.you, Space: a.space, Now: time.Now(), Result: envelopeResult})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,32 +14,32 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// BoxTool identifies a tool that can be called: one of the agent's own servers, or
+// boxTool identifies a tool that can be called: one of the agent's own servers, or
 // of another participant.
-type BoxTool struct {
+type boxTool struct {
 	Owner protocol.ParticipantID // "" for the agent's own
 	Name  string                 // as the owner names it
 }
 
-// Toolbox is the set of tools that can be called, by the name that the planner
+// toolbox is the set of tools that can be called, by the name that the planner
 // uses.
-type Toolbox struct {
+type toolbox struct {
 	Plannable []planner.Tool
-	tools     map[string]BoxTool
+	tools     map[string]boxTool
 }
 
 // Find returns the tool with that name. An unknown name resolves to the agent's
 // own servers, which then return an error.
-func (b *Toolbox) Find(name string) BoxTool {
+func (b *toolbox) Find(name string) boxTool {
 	if t, ok := b.tools[name]; ok {
 		return t
 	}
-	return BoxTool{Name: name}
+	return boxTool{Name: name}
 }
 
 // AddOffered adds the tools of other participants. The resulting names are
 // unique no matter which names the participants choose.
-func (b *Toolbox) AddOffered(offered []PeerTool) {
+func (b *toolbox) AddOffered(offered []peerTool) {
 	claims := make(map[string]int, len(offered))
 	for _, t := range offered {
 		claims[t.Name]++
@@ -54,26 +54,26 @@ func (b *Toolbox) AddOffered(offered []PeerTool) {
 			owner := sha256.Sum256([]byte(t.Owner))
 			name += "__" + hex.EncodeToString(owner[:4])
 		}
-		b.Add(name, BoxTool{Owner: t.Owner, Name: t.Name}, t.Tool)
+		b.Add(name, boxTool{Owner: t.Owner, Name: t.Name}, t.Tool)
 	}
 }
 
-func qualified(t PeerTool) string { return string(t.Owner) + "__" + t.Name }
+func qualified(t peerTool) string { return string(t.Owner) + "__" + t.Name }
 
 // taken reports whether a name belongs to another tool, or to one of the
 // planner's own.
-func (b *Toolbox) taken(name string) bool {
+func (b *toolbox) taken(name string) bool {
 	_, taken := b.tools[name]
 	return taken || planner.IsBuiltin(name)
 }
 
 // Add adds a tool under a name, unless the name is taken.
-func (b *Toolbox) Add(name string, where BoxTool, t mcptools.Tool) {
+func (b *toolbox) Add(name string, where boxTool, t mcptools.Tool) {
 	if b.taken(name) {
 		return
 	}
 	if b.tools == nil {
-		b.tools = make(map[string]BoxTool)
+		b.tools = make(map[string]boxTool)
 	}
 	b.tools[name] = where
 	b.Plannable = append(b.Plannable, planner.Tool{
@@ -84,7 +84,7 @@ func (b *Toolbox) Add(name string, where BoxTool, t mcptools.Tool) {
 
 // NoteRights sets NeedsApproval of the tools that the capabilities of the agent
 // cannot allow it to call.
-func (b *Toolbox) NoteRights(you protocol.ParticipantID, capabilities []json.RawMessage) {
+func (b *toolbox) NoteRights(you protocol.ParticipantID, capabilities []json.RawMessage) {
 	for i := range b.Plannable {
 		t := b.tools[b.Plannable[i].Name]
 		b.Plannable[i].NeedsApproval = !participant.MayCall(capabilities, cmp.Or(t.Owner, you), t.Name)
@@ -93,7 +93,7 @@ func (b *Toolbox) NoteRights(you protocol.ParticipantID, capabilities []json.Raw
 
 // NameOf returns the name that the planner uses for a tool. A tool that is not
 // offered now keeps the owner's name for it.
-func (b *Toolbox) NameOf(t BoxTool) string {
+func (b *toolbox) NameOf(t boxTool) string {
 	for name, offered := range b.tools {
 		if offered == t {
 			return name

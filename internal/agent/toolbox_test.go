@@ -12,37 +12,37 @@ import (
 )
 
 func TestBox_NamesOfOthers(t *testing.T) {
-	offer := func(owner protocol.ParticipantID, names ...string) (list []PeerTool) {
+	offer := func(owner protocol.ParticipantID, names ...string) (list []peerTool) {
 		for _, name := range names {
-			list = append(list, PeerTool{Owner: owner, Tool: mcptools.Tool{Name: name}})
+			list = append(list, peerTool{Owner: owner, Tool: mcptools.Tool{Name: name}})
 		}
 		return list
 	}
 	tests := []struct {
 		name    string
 		own     []string
-		offered [][]PeerTool
-		want    map[string]BoxTool // expected meaning of a name
+		offered [][]peerTool
+		want    map[string]boxTool // expected meaning of a name
 		absent  []string
 	}{
-		{"no clash", []string{"own"}, [][]PeerTool{offer("files", "read")},
-			map[string]BoxTool{"own": {Name: "own"}, "read": {"files", "read"}}, nil},
-		{"own name", []string{"read"}, [][]PeerTool{offer("files", "read")},
-			map[string]BoxTool{"read": {Name: "read"}, "files__read": {"files", "read"}}, nil},
-		{"a name of the planner's own tools", nil, [][]PeerTool{offer("files", "share", "subproblem")},
-			map[string]BoxTool{"files__share": {"files", "share"}, "files__subproblem": {"files", "subproblem"}}, []string{"share", "subproblem"}},
-		{"two participants", nil, [][]PeerTool{offer("aaa", "read"), offer("files", "read")},
-			map[string]BoxTool{"aaa__read": {"aaa", "read"}, "files__read": {"files", "read"}}, []string{"read"}},
-		{"the qualified name of another one's tool", nil, [][]PeerTool{offer("aaa", "files__read", "read"), offer("files", "read")},
-			map[string]BoxTool{"aaa__read": {"aaa", "read"}, "aaa__files__read": {"aaa", "files__read"}}, []string{"read", "files__read"}},
-		{"two ways to qualify", []string{"c", "b__c"}, [][]PeerTool{offer("a", "b__c"), offer("a__b", "c")},
-			map[string]BoxTool{"c": {Name: "c"}}, []string{"a__b__c"}},
+		{"no clash", []string{"own"}, [][]peerTool{offer("files", "read")},
+			map[string]boxTool{"own": {Name: "own"}, "read": {"files", "read"}}, nil},
+		{"own name", []string{"read"}, [][]peerTool{offer("files", "read")},
+			map[string]boxTool{"read": {Name: "read"}, "files__read": {"files", "read"}}, nil},
+		{"a name of the planner's own tools", nil, [][]peerTool{offer("files", "share", "subproblem")},
+			map[string]boxTool{"files__share": {"files", "share"}, "files__subproblem": {"files", "subproblem"}}, []string{"share", "subproblem"}},
+		{"two participants", nil, [][]peerTool{offer("aaa", "read"), offer("files", "read")},
+			map[string]boxTool{"aaa__read": {"aaa", "read"}, "files__read": {"files", "read"}}, []string{"read"}},
+		{"the qualified name of another one's tool", nil, [][]peerTool{offer("aaa", "files__read", "read"), offer("files", "read")},
+			map[string]boxTool{"aaa__read": {"aaa", "read"}, "aaa__files__read": {"aaa", "files__read"}}, []string{"read", "files__read"}},
+		{"two ways to qualify", []string{"c", "b__c"}, [][]peerTool{offer("a", "b__c"), offer("a__b", "c")},
+			map[string]boxTool{"c": {Name: "c"}}, []string{"a__b__c"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := Toolbox{}
+			b := toolbox{}
 			for _, name := range test.own {
-				b.Add(name, BoxTool{Name: name}, mcptools.Tool{Name: name})
+				b.Add(name, boxTool{Name: name}, mcptools.Tool{Name: name})
 			}
 			offered := slices.Concat(test.offered...)
 			b.AddOffered(offered)
@@ -74,7 +74,7 @@ func TestResultIn(t *testing.T) {
 		`{"error":"busy"}`:                       {Error: "the response cannot be read"},
 		`[]`:                                     {Error: "the response cannot be read"},
 	} {
-		if got := EnvelopeResult(&protocol.Envelope{Payload: json.RawMessage(payload)}); got != want {
+		if got := envelopeResult(&protocol.Envelope{Payload: json.RawMessage(payload)}); got != want {
 			t.Errorf("%s: got %+v, want %+v", payload, got, want)
 		}
 	}
@@ -85,7 +85,7 @@ func BenchmarkResultIn(b *testing.B) {
 		strings.Repeat(`a line of a file\n`, 4<<20/17) + `"}]}}`)}
 	b.SetBytes(int64(len(env.Payload)))
 	for b.Loop() {
-		if r := EnvelopeResult(env); !r.Success {
+		if r := envelopeResult(env); !r.Success {
 			b.Fatal(r.Error)
 		}
 	}

@@ -22,14 +22,14 @@ import (
 // reach them in the arguments. The planner sees them nevertheless until it wants
 // one, if it has no others: the answer then says so. The rules do not see them for
 // a greeting, because they would name them.
-func (a *Agent) toolbox(p *problem) *Toolbox {
-	b := new(Toolbox)
+func (a *Agent) toolbox(p *problem) *toolbox {
+	b := new(toolbox)
 	for _, t := range a.opts.Tools.Tools() {
 		name := t.Name
 		if planner.IsBuiltin(name) {
 			name = t.Server + "__" + name
 		}
-		b.Add(name, BoxTool{Name: t.Name}, t)
+		b.Add(name, boxTool{Name: t.Name}, t)
 	}
 	_, byRules := a.opts.Planner.(rules.Rules)
 	mayWant := !p.q.part && !p.q.withheld.Load() && len(a.opts.Tools.Tools()) == 0 && (!byRules || rules.AsksAnything(p.q.text))
@@ -43,7 +43,7 @@ func (a *Agent) toolbox(p *problem) *Toolbox {
 
 // withholds reports whether a decision calls a tool of another participant for a private question,
 // and notes that.
-func (q *question) withholds(box *Toolbox, d planner.Decision) bool {
+func (q *question) withholds(box *toolbox, d planner.Decision) bool {
 	if len(q.private) == 0 || !slices.ContainsFunc(d.Calls, func(c contextwindow.Call) bool { return box.Find(c.Tool).Owner != "" }) {
 		return false
 	}
@@ -61,12 +61,12 @@ func (a *Agent) privateNote(q *question) string {
 }
 
 // nameIn returns the function that names the tools of earlier calls.
-func (a *Agent) nameIn(box *Toolbox) func(protocol.ParticipantID, string) string {
+func (a *Agent) nameIn(box *toolbox) func(protocol.ParticipantID, string) string {
 	return func(host protocol.ParticipantID, tool string) string {
 		if host == a.you {
 			host = ""
 		}
-		return box.NameOf(BoxTool{Owner: host, Name: tool})
+		return box.NameOf(boxTool{Owner: host, Name: tool})
 	}
 }
 
@@ -123,7 +123,7 @@ func (a *Agent) listTools(id protocol.ParticipantID) {
 			break
 		}
 		tools = append(tools, page...)
-		if some := BoundedTools(tools); len(some) < len(tools) {
+		if some := boundedTools(tools); len(some) < len(tools) {
 			a.log.Warn("a participant offers more tools than are kept", "participant", id, "kept", len(some))
 			tools = some
 			break
@@ -157,7 +157,7 @@ func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor 
 	if cursor != "" {
 		params["cursor"] = cursor
 	}
-	request := protocol.Envelope{ID: NewID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
+	request := protocol.Envelope{ID: newID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
 	request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", request.ID}, field{"method", "tools/list"}, field{"params", params})
 	answer := a.inbox.Expect(request.ID)
 	defer a.inbox.Release(request.ID)

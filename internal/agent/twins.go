@@ -20,7 +20,7 @@ func (a *Agent) onOwnStart(env *protocol.Envelope, mine bool) {
 		return
 	}
 	ids, part := env.Correlation.IDs, false
-	if id := ClaimedPart(env); id != "" {
+	if id := claimedPart(env); id != "" {
 		ids, part = []protocol.ID{id}, true
 	}
 	for _, id := range ids {
@@ -50,7 +50,7 @@ func (a *Agent) onProbe(env *protocol.Envelope) {
 // that process is gone, it takes the question over.
 func (a *Agent) watch(q *question) {
 	cause := context.Cause(q.root.ctx)
-	var stopped *CancelledError
+	var stopped *cancelledError
 	left := errors.Is(cause, errBehind) || errors.As(cause, &stopped) && stopped.TakenOver
 	if !left || q.part || a.opts.CatchUp == intake.CatchUpOff || a.opts.History == nil {
 		return
@@ -78,7 +78,7 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 		asked = cmp.Or(asked, a.space.Seq)
 		reading, cancel := context.WithTimeout(ctx, catchUpTime)
 		work, err := intake.ReadAttempts(reading, intake.BacklogOptions{
-			History: a.opts.History, You: a.you, Space: a.opts.Space.Welcome().Space, Now: a.opts.Now(), Result: EnvelopeResult,
+			History: a.opts.History, You: a.you, Space: a.opts.Space.Welcome().Space, Now: a.opts.Now(), Result: envelopeResult,
 		})
 		cancel()
 		switch {

@@ -35,16 +35,16 @@ func TestCheckRevocation(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"*"}, "bob": {"*"}})
-	caps := make([]string, MaxPerGrant)
+	caps := make([]string, maxPerGrant)
 	for i := range caps {
 		caps[i] = fmt.Sprintf("x.k%d", i)
 	}
-	for range MaxGranted / MaxPerGrant {
+	for range maxGranted / maxPerGrant {
 		s.grant("alice", "carol", 0, caps...)
 	}
 	s.refused("alice", "carol", "more than 512", "chat")
 
-	for i := range MaxRevoked {
+	for i := range maxRevoked {
 		s.revoke("bob", fmt.Sprintf("x.k%d", i))
 	}
 	s.may("bob", true, "chat")

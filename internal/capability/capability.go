@@ -8,9 +8,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Observe is the capability to see envelopes that are addressed to others.
+// observe is the capability to see envelopes that are addressed to others.
 // Section 6.
-const Observe protocol.Kind = "observe"
+const observe protocol.Kind = "observe"
 
 // Decide is the capability to settle the proposals that its patterns match.
 // Section 7.
@@ -18,10 +18,10 @@ const Decide protocol.Kind = "decide"
 
 // Capability is one compiled capability. It is immutable.
 type Capability struct {
-	kind    KindPattern
+	kind    kindPattern
 	payload *Pattern
-	to      *Target
-	context *Target
+	to      *target
+	context *target
 	deny    bool
 
 	plain   bool // allows, and has nothing but a kind
@@ -69,16 +69,16 @@ func (c *Capability) NamesRecipient(id protocol.ParticipantID) bool {
 func (c *Capability) mode(r *Request) Mode {
 	switch {
 	case c.deny:
-		return ModeDeny
+		return modeDeny
 	case c.payload != nil && hasCommand(r.Payload.Get("params").Get("arguments")):
-		return ModeAllow | ModeCommand
+		return modeAllow | modeCommand
 	}
-	return ModeAllow
+	return modeAllow
 }
 
 // hasCommand reports whether the arguments of a call have the command of a shell.
 func hasCommand(arguments protocol.Value) bool {
-	return slices.ContainsFunc(CommandKeys, func(key string) bool { return arguments.Get(key).Exists() })
+	return slices.ContainsFunc(commandKeys, func(key string) bool { return arguments.Get(key).Exists() })
 }
 
 func (c *Capability) matchRest(r *Request, m Mode, w *Work) bool {
@@ -123,7 +123,7 @@ func payloadOf(r *Request) protocol.Value {
 // observes reports whether the capability is the right to read.
 func (c *Capability) observes() bool {
 	kind, ok := c.kind.Literal()
-	return ok && kind == Observe && c.plain
+	return ok && kind == observe && c.plain
 }
 
 // slashed returns the source of v with its kind spelt with a slash.

@@ -30,7 +30,7 @@ func (l *Ledger) CheckGrant(g Grant) error {
 		case q.work < 0:
 			return cannotDelegate("you cannot grant %s: the grant takes too much work to check; grant less at once", what)
 		case f.obstacle == nil:
-			return cannotDelegate("you cannot grant %s: you do not hold it, or it was passed on %d times already", what, MaxChain)
+			return cannotDelegate("you cannot grant %s: you do not hold it, or it was passed on %d times already", what, maxChain)
 		case f.obstacle.deny:
 			return cannotDelegate("you cannot grant %s: %s denies it to you", what, short(f.obstacle.String()))
 		}
@@ -51,12 +51,12 @@ func (l *Ledger) checkSize(g Grant) error {
 	}
 	after, total := held.plus(add), l.total.plus(add)
 	switch {
-	case after.capabilities > MaxGranted || after.memory > MaxGrantedMemory:
+	case after.capabilities > maxGranted || after.memory > maxGrantedMemory:
 		return cannotDelegate("%s would hold more than %d granted capabilities, or %d KiB of them; revoke some first",
-			g.Recipient, MaxGranted, MaxGrantedMemory>>10)
-	case total.capabilities > MaxInSpace || total.memory > MaxInSpaceMemory:
+			g.Recipient, maxGranted, maxGrantedMemory>>10)
+	case total.capabilities > maxInSpace || total.memory > maxInSpaceMemory:
 		return cannotDelegate("the space would hold more than %d granted capabilities, or %d KiB of them; revoke some first",
-			MaxInSpace, MaxInSpaceMemory>>10)
+			maxInSpace, maxInSpaceMemory>>10)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 func longGlobs(t testing.TB, n int) []*Capability {
 	var out []*Capability
 	for i := range n {
-		glob := fmt.Sprintf("%03d", i) + strings.Repeat("a*", (MaxTextBytes-3)/2)
+		glob := fmt.Sprintf("%03d", i) + strings.Repeat("a*", (maxTextBytes-3)/2)
 		out = append(out, must(t, `{"kind":"x.tool","payload":{"a":"`+glob+`"}}`))
 	}
 	return out
@@ -23,7 +23,7 @@ func longGlobs(t testing.TB, n int) []*Capability {
 // Three grants of 64 long globs each, passed on 16 times: the checks, the folds,
 // a reload and a restart together stay cheap.
 func TestGrantCost_LongGlobs(t *testing.T) {
-	globs := longGlobs(t, 3*MaxPerGrant)
+	globs := longGlobs(t, 3*maxPerGrant)
 	configured := Configured{Participants: map[protocol.ParticipantID][]*Capability{"alice": all(t, "*")}}
 	bounded(t, 2*time.Second, func() { grantLongGlobs(t, configured, globs) })
 }
@@ -42,14 +42,14 @@ func grantLongGlobs(t *testing.T, configured Configured, globs []*Capability) {
 		changes = append(changes, g)
 	}
 	for i := range 3 {
-		grant("alice", "bob", globs[i*MaxPerGrant:(i+1)*MaxPerGrant])
+		grant("alice", "bob", globs[i*maxPerGrant:(i+1)*maxPerGrant])
 	}
 	for i := range 16 {
-		grant("bob", protocol.ParticipantID(fmt.Sprintf("p%d", i)), globs[2*MaxPerGrant:])
+		grant("bob", protocol.ParticipantID(fmt.Sprintf("p%d", i)), globs[2*maxPerGrant:])
 	}
 	for _, l := range []*Ledger{l.WithConfiguredOf(NewLedger(configured)), NewLedger(configured).Apply(changes...)} {
 		for i := range 16 {
-			if got := len(l.Display(protocol.ParticipantID(fmt.Sprintf("p%d", i)), now)); got != MaxPerGrant {
+			if got := len(l.Display(protocol.ParticipantID(fmt.Sprintf("p%d", i)), now)); got != maxPerGrant {
 				t.Errorf("p%d is shown %d capabilities", i, got)
 			}
 		}
@@ -97,11 +97,11 @@ func TestGrantCost_NearMisses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := NewLedger(Configured{Participants: map[protocol.ParticipantID][]*Capability{"alice": all(t, "*")}})
-			held := near(tt.held, MaxGranted)
-			for i := range MaxGranted / MaxPerGrant {
-				l = l.Apply(Grant{ID: protocol.ID(fmt.Sprint(i)), Granter: "alice", Recipient: "bob", Capabilities: held[i*MaxPerGrant : (i+1)*MaxPerGrant]})
+			held := near(tt.held, maxGranted)
+			for i := range maxGranted / maxPerGrant {
+				l = l.Apply(Grant{ID: protocol.ID(fmt.Sprint(i)), Granter: "alice", Recipient: "bob", Capabilities: held[i*maxPerGrant : (i+1)*maxPerGrant]})
 			}
-			g := Grant{ID: "g", Granter: "bob", Recipient: "carol", Capabilities: near(tt.asked, MaxPerGrant)}
+			g := Grant{ID: "g", Granter: "bob", Recipient: "carol", Capabilities: near(tt.asked, maxPerGrant)}
 			bounded(t, 2*time.Second, func() {
 				for range costRounds() {
 					if err := l.CheckGrant(g); err == nil {
@@ -142,7 +142,7 @@ func TestDecideCost_DenseGrants(t *testing.T) {
 
 func TestDecideCost_RegexpKinds(t *testing.T) {
 	var caps []*Capability
-	for range MaxGranted {
+	for range maxGranted {
 		caps = append(caps, must(t, "/(a|b){60}$/"))
 	}
 	set, r := NewSet(caps...), &Request{Kind: protocol.Kind("x." + strings.Repeat("ab", 60))}
@@ -153,25 +153,25 @@ func TestDecideCost_RegexpKinds(t *testing.T) {
 	})
 }
 
-// A right is passed on at most MaxChain times.
+// A right is passed on at most maxChain times.
 func TestChain_IsBounded(t *testing.T) {
 	s := newScene(t, map[string][]string{"p0": {"chat"}})
 	name := func(i int) string { return fmt.Sprintf("p%d", i) }
-	for i := range MaxChain {
+	for i := range maxChain {
 		s.grant(name(i), name(i+1), 0, "chat")
 		s.may(name(i+1), true, "chat")
 		s.shows(name(i+1), `["chat"]`)
 	}
-	s.refused(name(MaxChain), name(MaxChain+1), "passed on 8 times", "chat")
-	s.ledger = s.ledger.Apply(Grant{ID: "far", Granter: protocol.ParticipantID(name(MaxChain)),
-		Recipient: protocol.ParticipantID(name(MaxChain + 1)), Capabilities: all(t, "chat"), At: s.now})
-	s.may(name(MaxChain+1), false, "chat")
-	s.shows(name(MaxChain+1), `[]`)
+	s.refused(name(maxChain), name(maxChain+1), "passed on 8 times", "chat")
+	s.ledger = s.ledger.Apply(Grant{ID: "far", Granter: protocol.ParticipantID(name(maxChain)),
+		Recipient: protocol.ParticipantID(name(maxChain + 1)), Capabilities: all(t, "chat"), At: s.now})
+	s.may(name(maxChain+1), false, "chat")
+	s.shows(name(maxChain+1), `[]`)
 
 	// A shorter way found after a longer one counts.
-	s.grant("p0", name(MaxChain), 0, "chat")
-	s.grant(name(MaxChain), name(MaxChain+1), 0, "chat")
-	s.may(name(MaxChain+1), true, "chat")
+	s.grant("p0", name(maxChain), 0, "chat")
+	s.grant(name(maxChain), name(maxChain+1), 0, "chat")
+	s.may(name(maxChain+1), true, "chat")
 }
 
 func TestDecide_Allocates(t *testing.T) {

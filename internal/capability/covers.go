@@ -4,7 +4,7 @@ import "strings"
 
 // Covers reports whether t matches every address that the allowing pattern u
 // matches.
-func (t *Target) Covers(u *Target, w *Work) bool {
+func (t *target) Covers(u *target, w *Work) bool {
 	if t.Source == u.Source {
 		return true
 	}
@@ -16,12 +16,12 @@ func (t *Target) Covers(u *Target, w *Work) bool {
 
 // CoversContext reports whether t matches every context that the allowing
 // pattern u matches.
-func (t *Target) CoversContext(u *Target, w *Work) bool {
+func (t *target) CoversContext(u *target, w *Work) bool {
 	return t.Source == u.Source || t.coversEach(u, func(a, b *text) bool { return a.coversContext(b, w) })
 }
 
 // coversEach reports whether every alternative of u is covered by one of t.
-func (t *Target) coversEach(u *Target, covers func(a, b *text) bool) bool {
+func (t *target) coversEach(u *target, covers func(a, b *text) bool) bool {
 	for i := range u.alts {
 		found := false
 		for j := range t.alts {
@@ -66,7 +66,7 @@ func (t *text) covers(u *text, w *Work) bool {
 	case u.negate:
 		return false
 	case u.class == textExact:
-		return holds(t, u.exact, ModeAllow|ModeCommand, w)
+		return holds(t, u.exact, modeAllow|modeCommand, w)
 	case u.class == textRegexp || t.negate:
 		return false
 	}

@@ -31,7 +31,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := ParseJSON(text)
 		if err != nil {
-			if len(err.Error()) > 3*MaxBytes {
+			if len(err.Error()) > 3*maxBytes {
 				t.Fatalf("an error of %d bytes", len(err.Error()))
 			}
 			return
@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 		c.Match(r)
 		deny := c.asDeny()
 		for _, shown := range []json.RawMessage{c.source, c.slash, deny.source, deny.slash} {
-			if len(shown) > MaxBytes {
+			if len(shown) > maxBytes {
 				continue
 			}
 			again, err := ParseJSON(shown)

@@ -9,16 +9,16 @@ import (
 // Bounds of grants, which participants make. The memory of a capability is its
 // text and 64 bytes for each instruction of its regexps.
 const (
-	MaxChain    = 8   // grants between a participant and a configured right
-	MaxPerGrant = 64  // capabilities in one grant or revocation
-	MaxGranted  = 512 // granted capabilities of one participant
-	MaxInSpace  = 100_000
-	MaxRevoked  = 256 // revoked capabilities of one participant; with more, all are revoked
+	maxChain    = 8   // grants between a participant and a configured right
+	maxPerGrant = 64  // capabilities in one grant or revocation
+	maxGranted  = 512 // granted capabilities of one participant
+	maxInSpace  = 100_000
+	maxRevoked  = 256 // revoked capabilities of one participant; with more, all are revoked
 	MaxTTL      = 100 * 365 * 24 * time.Hour
 
-	MaxPerGrantMemory = 64 << 10
-	MaxGrantedMemory  = 256 << 10
-	MaxInSpaceMemory  = 64 << 20
+	maxPerGrantMemory = 64 << 10
+	maxGrantedMemory  = 256 << 10
+	maxInSpaceMemory  = 64 << 20
 )
 
 // Change is an input of a [Ledger]: a [Grant] or a [Revocation].

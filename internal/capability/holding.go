@@ -85,7 +85,7 @@ func (l *Ledger) Restored(position uint64, holdings iter.Seq2[protocol.Participa
 }
 
 // ParseStored compiles the text of a capability that Holdings has returned. It may
-// be longer than MaxBytes: a revoked capability is stored as a deny rule.
+// be longer than maxBytes: a revoked capability is stored as a deny rule.
 func ParseStored(text []byte) (*Capability, error) {
 	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
 	if err != nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// KindPattern is the pattern of a capability's kind.
-type KindPattern struct {
+// kindPattern is the pattern of a capability's kind.
+type kindPattern struct {
 	protocol.KindPattern
 	weight int // steps for a byte of a kind; 0 but for a regexp
 }
 
 // Spend charges for a match with a kind of n bytes.
-func (a *KindPattern) Spend(n int, w *Work) bool { return a.weight == 0 || w.Spend(n*a.weight) }
+func (a *kindPattern) Spend(n int, w *Work) bool { return a.weight == 0 || w.Spend(n*a.weight) }
 
 // IsCheap reports whether a match costs nothing.
-func (a *KindPattern) IsCheap() bool { return a.weight == 0 }
+func (a *kindPattern) IsCheap() bool { return a.weight == 0 }
 
 // Covers reports whether a selects every kind that b selects.
-func (a *KindPattern) Covers(b *KindPattern) bool {
+func (a *kindPattern) Covers(b *kindPattern) bool {
 	if kind, ok := b.Literal(); ok {
 		return a.Match(kind)
 	}
@@ -33,7 +33,7 @@ func (a *KindPattern) Covers(b *KindPattern) bool {
 	}
 	if x[0] == '!' && y[0] != '!' && !strings.HasSuffix(x, "/") {
 		excluded, err := protocol.ParseKindPattern(x[1:])
-		return err == nil && (&KindPattern{KindPattern: excluded}).Apart(b)
+		return err == nil && (&kindPattern{KindPattern: excluded}).Apart(b)
 	}
 	if y == "reasoning.step" {
 		y = "reasoning.*"
@@ -45,7 +45,7 @@ func (a *KindPattern) Covers(b *KindPattern) bool {
 }
 
 // Apart reports whether clearly no kind is selected by both.
-func (a *KindPattern) Apart(b *KindPattern) bool {
+func (a *kindPattern) Apart(b *kindPattern) bool {
 	if kind, ok := a.Literal(); ok {
 		return !b.Match(kind)
 	}
@@ -60,7 +60,7 @@ func (a *KindPattern) Apart(b *KindPattern) bool {
 
 // canonicalKind returns the text of a pattern with a dot as its first
 // separator; a regexp as it is.
-func canonicalKind(p *KindPattern) string {
+func canonicalKind(p *kindPattern) string {
 	s := p.String()
 	if i := strings.IndexAny(s, "./"); i > 0 && s[i] == '/' && s[0] != '!' {
 		return s[:i] + "." + s[i+1:]
@@ -72,7 +72,7 @@ func canonicalKind(p *KindPattern) string {
 func isKindGlob(s string) bool { return s != "" && s[0] != '!' && s[0] != '/' }
 
 // Kind compiles a kind pattern.
-func (p *PatternParser) Kind(pointer string, v protocol.Value) (k KindPattern) {
+func (p *patternParser) Kind(pointer string, v protocol.Value) (k kindPattern) {
 	if v.Type() != protocol.TypeString {
 		p.Fail(pointer, fmt.Errorf("a kind pattern is a string, not %s", v.Type()))
 		return k
@@ -96,7 +96,7 @@ func (p *PatternParser) Kind(pointer string, v protocol.Value) (k KindPattern) {
 
 // Slash returns the text of the pattern with a slash as its first separator, unless
 // that would turn an odd one (".x/") into a regexp.
-func (a *KindPattern) Slash() string {
+func (a *kindPattern) Slash() string {
 	s := a.KindPattern.Slash()
 	if _, regexp := regexpSource(strings.TrimPrefix(s, "!")); regexp {
 		return a.String()

@@ -198,10 +198,10 @@ func (l *Ledger) revoke(v Revocation) {
 }
 
 // take adds a revocation to h, which is not shared yet. It replaces earlier
-// ones that it contains. Beyond MaxRevoked, all is taken: rather too little is
+// ones that it contains. Beyond maxRevoked, all is taken: rather too little is
 // left than too much.
 func (h *holder) take(rule *Capability, position uint64, w *Work) {
-	if len(h.revoked) >= MaxRevoked {
+	if len(h.revoked) >= maxRevoked {
 		rule = everything
 	}
 	h.revoked = slices.DeleteFunc(slices.Clone(h.revoked), func(v revocation) bool { return rule.covers(v.rule, w) })

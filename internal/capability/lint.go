@@ -58,7 +58,7 @@ func (l *linter) mistake(format string, args ...any) {
 func (l *linter) capability(c *Capability) {
 	l.unknownKind(c)
 	if kind, ok := c.kind.Literal(); ok {
-		if kind == Observe && !c.plain && !c.deny {
+		if kind == observe && !c.plain && !c.deny {
 			l.report("observe is a right to read only without payload, to and context")
 		}
 		if c.payload != nil {
@@ -68,7 +68,7 @@ func (l *linter) capability(c *Capability) {
 	if c.to != nil && l.known != nil && c.to.NamesUnknown(l.known) {
 		l.report("to %s names no participant of the space", c.to.Source)
 	}
-	for _, t := range []*Target{c.to, c.context} {
+	for _, t := range []*target{c.to, c.context} {
 		if t != nil {
 			t.Suspicious(l.report)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-var knownKinds = append(protocol.Kinds(), Observe, Decide)
+var knownKinds = append(protocol.Kinds(), observe, Decide)
 
 // unknownKind reports patterns that select no kind that means anything.
 // Applications' own kinds (x.*) mean something, and so does any reasoning kind.

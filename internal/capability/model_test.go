@@ -111,7 +111,7 @@ var modelVocabulary = []string{
 
 // modelRequests returns the requests of the participants.
 func modelRequests(t *testing.T) []asked {
-	out := []asked{{&Request{Kind: Observe}, true}}
+	out := []asked{{&Request{Kind: observe}, true}}
 	seeds := testkit.Rand(t)
 	for range 40 {
 		g := newGenerator(seeds.Uint64())

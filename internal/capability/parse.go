@@ -7,20 +7,20 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// MaxBytes bounds the JSON text of a capability.
-const MaxBytes = 4096
+// maxBytes bounds the JSON text of a capability.
+const maxBytes = 4096
 
 // Parse compiles a capability: a string, or an object as the package describes
 // it. It does not retain v. The error is a *capability.PatternError.
 func Parse(v protocol.Value) (*Capability, error) {
-	if len(v.Raw()) > MaxBytes {
-		return nil, &PatternError{Err: fmt.Errorf("it has more than %d bytes", MaxBytes)}
+	if len(v.Raw()) > maxBytes {
+		return nil, &PatternError{Err: fmt.Errorf("it has more than %d bytes", maxBytes)}
 	}
 	return parse(v)
 }
 
 func parse(v protocol.Value) (*Capability, error) {
-	p := &PatternParser{}
+	p := &patternParser{}
 	c := &Capability{source: append([]byte(nil), v.Raw()...)}
 	switch v.Type() {
 	case protocol.TypeString:
@@ -42,8 +42,8 @@ func parse(v protocol.Value) (*Capability, error) {
 // ParseJSON is Parse for a JSON text. The error is a *capability.PatternError or a
 // *protocol.SyntaxError.
 func ParseJSON(text []byte) (*Capability, error) {
-	if len(text) > MaxBytes {
-		return nil, &PatternError{Err: fmt.Errorf("it has more than %d bytes", MaxBytes)}
+	if len(text) > maxBytes {
+		return nil, &PatternError{Err: fmt.Errorf("it has more than %d bytes", maxBytes)}
 	}
 	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
 	if err != nil {
@@ -52,7 +52,7 @@ func ParseJSON(text []byte) (*Capability, error) {
 	return Parse(doc.Root())
 }
 
-func (c *Capability) parseObject(p *PatternParser, v protocol.Value) {
+func (c *Capability) parseObject(p *patternParser, v protocol.Value) {
 	kind := v.Get("kind")
 	if !kind.Exists() {
 		p.Fail("", errors.New("a kind is missing"))

@@ -61,8 +61,8 @@ func parseKey(v protocol.Value) ([]key, error) {
 		return []key{{class: keyDeep, source: s}}, nil
 	case !hasStar(s):
 		return []key{{class: keyName, name: s, source: s}}, nil
-	case len(s) > MaxTextBytes:
-		return nil, fmt.Errorf("a glob has at most %d bytes", MaxTextBytes)
+	case len(s) > maxTextBytes:
+		return nil, fmt.Errorf("a glob has at most %d bytes", maxTextBytes)
 	}
 	return []key{{class: keyGlob, glob: compileKeyGlob(s), folded: compileKeyGlob(fold(s)), source: s}}, nil
 }

@@ -127,7 +127,7 @@ func (p *Pattern) matchAnyElement(v protocol.Value, m Mode, w *Work) bool {
 		}
 		some = true
 	}
-	return !some && m == ModeDeny && p.absent && (p.class != classNone || p.scalars)
+	return !some && m == modeDeny && p.absent && (p.class != classNone || p.scalars)
 }
 
 // matchEvery reports whether there are elements and all of them match.
@@ -228,7 +228,7 @@ func (f *field) matchName(v protocol.Value, m Mode, w *Work) bool {
 			return false
 		}
 	}
-	return !found && m == ModeDeny && f.value.absent
+	return !found && m == modeDeny && f.value.absent
 }
 
 func (f *field) matchIndex(v protocol.Value, m Mode, w *Work) bool {
@@ -242,7 +242,7 @@ func (f *field) matchIndex(v protocol.Value, m Mode, w *Work) bool {
 			return m.deny()
 		}
 	}
-	return m == ModeDeny && f.value.absent
+	return m == modeDeny && f.value.absent
 }
 
 // matchBelow reports whether v or anything below it is matched. Containers are

@@ -19,7 +19,7 @@ func (p *Pattern) MayBeObject(m Mode) bool {
 }
 
 // Never reports whether no alternative can match a valid text.
-func (t *Target) Never(deny bool, valid func(string) bool) bool {
+func (t *target) Never(deny bool, valid func(string) bool) bool {
 	for i := range t.alts {
 		switch x := &t.alts[i]; {
 		case x.negate && x.class == textAny && !deny:
@@ -33,7 +33,7 @@ func (t *Target) Never(deny bool, valid func(string) bool) bool {
 
 // NamesUnknown reports whether an alternative, negation aside, matches none of the
 // participants.
-func (t *Target) NamesUnknown(known []protocol.ParticipantID) bool {
+func (t *target) NamesUnknown(known []protocol.ParticipantID) bool {
 	return slices.ContainsFunc(t.alts, func(x text) bool {
 		return !slices.ContainsFunc(known, func(id protocol.ParticipantID) bool { return matches(&x, string(id)) })
 	})
@@ -51,7 +51,7 @@ func (p *Pattern) Names() []string {
 }
 
 // Suspicious reports patterns that are read in another way than they look.
-func (t *Target) Suspicious(report func(format string, args ...any)) {
+func (t *target) Suspicious(report func(format string, args ...any)) {
 	suspicious(t.alts, report)
 }
 

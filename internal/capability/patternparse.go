@@ -13,11 +13,11 @@ import (
 // stranger. They keep the cost of a match within a small multiple of the payload's
 // size.
 const (
-	MaxTextBytes = 256 // of a glob or a regexp
-	MaxPatterns  = 256 // field patterns in it
-	MaxNesting   = 16  // of field patterns
-	MaxRegexps   = 8
-	MaxDeep      = 4 // "**" keys and ".." steps, none inside another
+	maxTextBytes = 256 // of a glob or a regexp
+	maxPatterns  = 256 // field patterns in it
+	maxNesting   = 16  // of field patterns
+	maxRegexps   = 8
+	maxDeep      = 4 // "**" keys and ".." steps, none inside another
 
 	maxPathSteps  = 16
 	maxProgram    = 300      // instructions of a compiled regexp
@@ -41,9 +41,9 @@ func (e *PatternError) Error() string {
 // Unwrap returns the error without the place.
 func (e *PatternError) Unwrap() error { return e.Err }
 
-// PatternParser compiles the patterns of one capability and counts them against the
+// patternParser compiles the patterns of one capability and counts them against the
 // bounds. Its methods do nothing after an error.
-type PatternParser struct {
+type patternParser struct {
 	Program int // instructions of the regexps
 
 	patterns, regexps, deep int
@@ -51,7 +51,7 @@ type PatternParser struct {
 }
 
 // Err returns the first error, an *Error, or nil.
-func (p *PatternParser) Err() error {
+func (p *patternParser) Err() error {
 	if p.err == nil {
 		return nil
 	}
@@ -59,27 +59,27 @@ func (p *PatternParser) Err() error {
 }
 
 // Fail records an error.
-func (p *PatternParser) Fail(pointer string, err error) {
+func (p *patternParser) Fail(pointer string, err error) {
 	if p.err == nil {
 		p.err = &PatternError{Pointer: pointer, Err: err}
 	}
 }
 
 // Payload compiles the pattern of a payload.
-func (p *PatternParser) Payload(v protocol.Value) *Pattern {
+func (p *patternParser) Payload(v protocol.Value) *Pattern {
 	compiled := p.pattern("/payload", v, 1, false)
 	return &compiled
 }
 
 // pattern compiles a field pattern; deep: it is below a "**".
-func (p *PatternParser) pattern(pointer string, v protocol.Value, depth int, deep bool) Pattern {
+func (p *patternParser) pattern(pointer string, v protocol.Value, depth int, deep bool) Pattern {
 	out := Pattern{Source: string(v.Raw())}
 	p.patterns++
-	if p.patterns > MaxPatterns {
-		p.Fail(pointer, fmt.Errorf("a capability has at most %d field patterns", MaxPatterns))
+	if p.patterns > maxPatterns {
+		p.Fail(pointer, fmt.Errorf("a capability has at most %d field patterns", maxPatterns))
 	}
-	if depth > MaxNesting {
-		p.Fail(pointer, fmt.Errorf("field patterns are nested deeper than %d levels", MaxNesting))
+	if depth > maxNesting {
+		p.Fail(pointer, fmt.Errorf("field patterns are nested deeper than %d levels", maxNesting))
 	}
 	if p.err != nil {
 		return out
@@ -102,7 +102,7 @@ func (p *PatternParser) pattern(pointer string, v protocol.Value, depth int, dee
 	return out
 }
 
-func (p *PatternParser) text(out *Pattern, pointer, s string) {
+func (p *patternParser) text(out *Pattern, pointer, s string) {
 	t, err := p.parseText(s)
 	if err != nil {
 		p.Fail(pointer, err)
@@ -123,7 +123,7 @@ func (p *PatternParser) text(out *Pattern, pointer, s string) {
 	}
 }
 
-func (p *PatternParser) oneOf(out *Pattern, pointer string, v protocol.Value, depth int, deep bool) {
+func (p *patternParser) oneOf(out *Pattern, pointer string, v protocol.Value, depth int, deep bool) {
 	out.class = classOneOf
 	for x := range v.Elements {
 		alt := p.pattern(pointer+"/"+strconv.Itoa(len(out.alts)), x, depth+1, deep)
@@ -135,7 +135,7 @@ func (p *PatternParser) oneOf(out *Pattern, pointer string, v protocol.Value, de
 	}
 }
 
-func (p *PatternParser) fields(out *Pattern, pointer string, v protocol.Value, depth int, deep bool) {
+func (p *patternParser) fields(out *Pattern, pointer string, v protocol.Value, depth int, deep bool) {
 	out.class = classObject
 	for name, x := range v.Members {
 		at := pointer + "/" + protocol.EscapePointer(name.Text())
@@ -160,12 +160,12 @@ func (f *field) mayBeAbsent() bool {
 
 // field compiles the value of a key. The steps of a path become objects of one
 // field inside one another.
-func (p *PatternParser) field(pointer string, keys []key, v protocol.Value, depth int, deep bool) field {
+func (p *patternParser) field(pointer string, keys []key, v protocol.Value, depth int, deep bool) field {
 	f := field{key: keys[0]}
 	if f.key.class == keyDeep {
 		p.deep++
-		if deep || p.deep > MaxDeep {
-			p.Fail(pointer, fmt.Errorf("a capability has at most %d ** keys or .. steps, none below another", MaxDeep))
+		if deep || p.deep > maxDeep {
+			p.Fail(pointer, fmt.Errorf("a capability has at most %d ** keys or .. steps, none below another", maxDeep))
 		}
 		deep = true
 	}

@@ -176,7 +176,7 @@ func (q *query) search(p protocol.ParticipantID, before uint64, depth int) findi
 	t := q.taken(h)
 	best := t.since(0, q.choose(base.allows))
 	for pass := range 2 { // those with the same text first
-		for i := len(h.grants) - 1; depth < MaxChain && i >= 0 && (best.by == nil || len(best.limits) > 0); i-- {
+		for i := len(h.grants) - 1; depth < maxChain && i >= 0 && (best.by == nil || len(best.limits) > 0); i-- {
 			r := h.grants[i]
 			if (q.same(r.set.allows) != nil) == (pass == 0) && r.position < before && q.live(r) {
 				best = best.or(q.through(r, &t, depth))

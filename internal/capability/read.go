@@ -105,8 +105,8 @@ func (r *payloadReader) capabilities(name string, required bool) []*Capability {
 		return nil
 	}
 	n := list.Len()
-	if list.Type() != protocol.TypeArray || n > MaxPerGrant || n == 0 && required {
-		r.fail("/"+name, "it must be an array of 1 to "+strconv.Itoa(MaxPerGrant)+" capabilities")
+	if list.Type() != protocol.TypeArray || n > maxPerGrant || n == 0 && required {
+		r.fail("/"+name, "it must be an array of 1 to "+strconv.Itoa(maxPerGrant)+" capabilities")
 		return nil
 	}
 	out := make([]*Capability, 0, n)
@@ -117,8 +117,8 @@ func (r *payloadReader) capabilities(name string, required bool) []*Capability {
 			return nil
 		}
 		out = append(out, c)
-		if sizeOf(out).memory > MaxPerGrantMemory {
-			r.fail("/"+name, "the capabilities are larger than "+strconv.Itoa(MaxPerGrantMemory>>10)+" KiB together")
+		if sizeOf(out).memory > maxPerGrantMemory {
+			r.fail("/"+name, "the capabilities are larger than "+strconv.Itoa(maxPerGrantMemory>>10)+" KiB together")
 			return nil
 		}
 	}

@@ -30,7 +30,7 @@ func TestRead(t *testing.T) {
 		{"grant", `{"recipient":"bob","capabilities":[]}`, "/capabilities"},
 		{"grant", `{"recipient":"bob","capabilities":"chat"}`, "/capabilities"},
 		{"grant", `{"recipient":"bob","capabilities":["chat",{"kind":"!!x"}]}`, "/capabilities/1"},
-		{"grant", `{"recipient":"bob","capabilities":[` + strings.Repeat(`"chat",`, MaxPerGrant) + `"chat"]}`, "/capabilities"},
+		{"grant", `{"recipient":"bob","capabilities":[` + strings.Repeat(`"chat",`, maxPerGrant) + `"chat"]}`, "/capabilities"},
 		{"grant", `{"recipient":"bob","capabilities":["chat"],"ttl_seconds":0}`, "/ttl_seconds"},
 		{"grant", `{"recipient":"bob","capabilities":["chat"],"ttl_seconds":"5"}`, "/ttl_seconds"},
 		{"grant", `{"recipient":"bob","capabilities":["chat"],"ttl_seconds":1e300}`, "/ttl_seconds"},

@@ -45,7 +45,7 @@ func (h Rights) Possible(kind protocol.Kind) bool {
 // Observes reports whether the participant holds the right to see envelopes
 // that are addressed to others. Section 6.
 func (h Rights) Observes() bool {
-	r := Request{Kind: Observe}
+	r := Request{Kind: observe}
 	q := query{ledger: h.ledger, now: h.now, request: &r, observe: true, work: newWork(&r)}
 	return q.find(h.holder, math.MaxUint64, 0).by != nil
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Target is the pattern of a capability's to or context.
-type Target struct {
+// target is the pattern of a capability's to or context.
+type target struct {
 	alts   []text
 	array  bool   // was written as an array
 	Source string // as it was written
 }
 
 // Target compiles a pattern of addressees or of a context.
-func (p *PatternParser) Target(pointer string, v protocol.Value) *Target {
-	t := &Target{Source: string(v.Raw()), array: v.Type() == protocol.TypeArray}
+func (p *patternParser) Target(pointer string, v protocol.Value) *target {
+	t := &target{Source: string(v.Raw()), array: v.Type() == protocol.TypeArray}
 	if !t.array {
 		p.alternative(t, pointer, v)
 		return t
@@ -33,14 +33,14 @@ func (p *PatternParser) Target(pointer string, v protocol.Value) *Target {
 	return t
 }
 
-func (p *PatternParser) alternative(t *Target, pointer string, v protocol.Value) {
+func (p *patternParser) alternative(t *target, pointer string, v protocol.Value) {
 	if v.Type() != protocol.TypeString {
 		p.Fail(pointer, fmt.Errorf("it must be a string or an array of strings, not %s", v.Type()))
 		return
 	}
 	p.patterns++
-	if p.patterns > MaxPatterns {
-		p.Fail(pointer, fmt.Errorf("a capability has at most %d field patterns", MaxPatterns))
+	if p.patterns > maxPatterns {
+		p.Fail(pointer, fmt.Errorf("a capability has at most %d field patterns", maxPatterns))
 		return
 	}
 	x, err := p.parseText(v.Text())
@@ -51,14 +51,14 @@ func (p *PatternParser) alternative(t *Target, pointer string, v protocol.Value)
 }
 
 // Lists reports whether an alternative is exactly the participant.
-func (t *Target) Lists(id protocol.ParticipantID) bool {
+func (t *target) Lists(id protocol.ParticipantID) bool {
 	return slices.ContainsFunc(t.alts, func(x text) bool { return x.class == textExact && !x.negate && x.exact == string(id) })
 }
 
 // MatchTo matches the participants that an envelope is addressed to. A string
 // asks for one of them, its negation and an array for all of them; a deny rule
 // is content with one.
-func (t *Target) MatchTo(to []protocol.ParticipantID, m Mode, w *Work) bool {
+func (t *target) MatchTo(to []protocol.ParticipantID, m Mode, w *Work) bool {
 	if len(to) == 0 {
 		return m.deny() && t.negates()
 	}
@@ -72,13 +72,13 @@ func (t *Target) MatchTo(to []protocol.ParticipantID, m Mode, w *Work) bool {
 }
 
 // everyElement reports whether an allowing rule asks it of all elements.
-func (t *Target) everyElement() bool { return t.array || t.alts[0].negate }
+func (t *target) everyElement() bool { return t.array || t.alts[0].negate }
 
-func (t *Target) negates() bool {
+func (t *target) negates() bool {
 	return slices.ContainsFunc(t.alts, func(x text) bool { return x.negate })
 }
 
-func (t *Target) holds(s string, m Mode, w *Work) bool {
+func (t *target) holds(s string, m Mode, w *Work) bool {
 	for i := range t.alts {
 		if holds(&t.alts[i], s, m, w) {
 			return true
@@ -88,7 +88,7 @@ func (t *Target) holds(s string, m Mode, w *Work) bool {
 }
 
 // MatchContext matches the context of an envelope.
-func (t *Target) MatchContext(c protocol.ContextPath, m Mode, w *Work) bool {
+func (t *target) MatchContext(c protocol.ContextPath, m Mode, w *Work) bool {
 	for i := range t.alts {
 		if t.alts[i].holdsContext(string(c), m, w) {
 			return true

@@ -16,18 +16,18 @@ type Mode uint8
 // The readings of an allowing rule, and of a deny rule, for which a possible match
 // is a match.
 const (
-	ModeAllow Mode = 0
-	ModeDeny  Mode = 1 << 0
+	modeAllow Mode = 0
+	modeDeny  Mode = 1 << 0
 	modeDeep  Mode = 1 << 1 // below "**": absence matches nothing
-	// ModeCommand is the mode of an allowing rule for a call whose arguments have a command, by one of
-	// CommandKeys, which a shell may run.
-	ModeCommand Mode = 1 << 2
+	// modeCommand is the mode of an allowing rule for a call whose arguments have a command, by one of
+	// commandKeys, which a shell may run.
+	modeCommand Mode = 1 << 2
 )
 
-// CommandKeys are the names of the arguments in which tools take the command of a shell.
-var CommandKeys = []string{"command", "commands", "cmd", "cmds", "command_line", "commandLine", "shell_command", "shellCommand", "shell", "script", "scripts"}
+// commandKeys are the names of the arguments in which tools take the command of a shell.
+var commandKeys = []string{"command", "commands", "cmd", "cmds", "command_line", "commandLine", "shell_command", "shellCommand", "shell", "script", "scripts"}
 
-func (m Mode) deny() bool { return m&ModeDeny != 0 }
+func (m Mode) deny() bool { return m&modeDeny != 0 }
 
 // Work is the number of steps that a decision may still take, so that many
 // patterns over a large payload cannot stop the gateway. Below zero, allowing rules
@@ -61,7 +61,7 @@ type text struct {
 }
 
 // parseText compiles a text pattern.
-func (p *PatternParser) parseText(s string) (text, error) {
+func (p *patternParser) parseText(s string) (text, error) {
 	var t text
 	body := s
 	if rest, ok := strings.CutPrefix(s, "!"); ok {
@@ -82,8 +82,8 @@ func (p *PatternParser) parseText(s string) (text, error) {
 		t.exact = body
 		return t, nil
 	}
-	if len(body) > MaxTextBytes {
-		return text{}, fmt.Errorf("a glob has at most %d bytes", MaxTextBytes)
+	if len(body) > maxTextBytes {
+		return text{}, fmt.Errorf("a glob has at most %d bytes", maxTextBytes)
 	}
 	t.class, t.glob, t.prefix = textGlob, compileGlob(body), body[:strings.IndexByte(body, '*')]
 	t.weight = 4 * len(t.glob)
@@ -103,13 +103,13 @@ func regexpSource(s string) (string, bool) {
 
 // compileRegexp compiles a stranger's regexp within the bounds: RE2 matches in
 // time proportional to text and program, so the program must stay small.
-func (p *PatternParser) compileRegexp(source string) (re *regexp.Regexp, size int, err error) {
-	if len(source) > MaxTextBytes {
-		return nil, 0, fmt.Errorf("a regexp has at most %d bytes", MaxTextBytes)
+func (p *patternParser) compileRegexp(source string) (re *regexp.Regexp, size int, err error) {
+	if len(source) > maxTextBytes {
+		return nil, 0, fmt.Errorf("a regexp has at most %d bytes", maxTextBytes)
 	}
 	p.regexps++
-	if p.regexps > MaxRegexps {
-		return nil, 0, fmt.Errorf("a capability has at most %d regexps", MaxRegexps)
+	if p.regexps > maxRegexps {
+		return nil, 0, fmt.Errorf("a capability has at most %d regexps", maxRegexps)
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
@@ -163,7 +163,7 @@ func holds[T string | []byte](t *text, s T, m Mode, w *Work) bool {
 // looks like, so that no glob of an allowing rule says anything about it.
 func uncertain[T string | []byte](s T, m Mode) bool {
 	for i := range len(s) {
-		if m&ModeCommand != 0 && strings.IndexByte(";&|<>$`()\n\r", s[i]) >= 0 {
+		if m&modeCommand != 0 && strings.IndexByte(";&|<>$`()\n\r", s[i]) >= 0 {
 			return true
 		}
 		if i > 0 && !isEdge(s[i-1]) {

@@ -20,33 +20,33 @@ const enterNode = "enter_node"
 
 // chooser returns the Chooser of a request. It stores the latest decision of
 // the model in d.
-func (s *Service) chooser(r *wire.WorkflowIntentRequest, d *planner.Decision) WorkflowChooser {
-	return func(ctx context.Context, c WorkflowChoice) (WorkflowChosen, error) {
+func (s *Service) chooser(r *wire.WorkflowIntentRequest, d *planner.Decision) workflowChooser {
+	return func(ctx context.Context, c workflowChoice) (workflowChosen, error) {
 		model, err := s.model(r.LLM)
 		switch {
 		case err != nil:
-			return WorkflowChosen{}, fmt.Errorf("%w that can be used (%s)", ErrNoWorkflowModel, MaskKey(err.Error(), r.LLM))
+			return workflowChosen{}, fmt.Errorf("%w that can be used (%s)", errNoWorkflowModel, MaskKey(err.Error(), r.LLM))
 		case model == nil:
-			return WorkflowChosen{}, ErrNoWorkflowModel
+			return workflowChosen{}, errNoWorkflowModel
 		}
 		ask, err := choiceRequest(r, c)
 		if err != nil {
-			return WorkflowChosen{}, err
+			return workflowChosen{}, err
 		}
 		q, err := newQuestion(ask)
 		if err != nil {
-			return WorkflowChosen{}, err
+			return workflowChosen{}, err
 		}
 		summarize, err := s.summarizer(ask)
 		if err != nil {
-			return WorkflowChosen{}, err
+			return workflowChosen{}, err
 		}
 		*d, err = s.decider(ask, model, summarize).Next(ctx, q.state)
 		if err != nil {
 			d.Fault = err
 			name := modelName(model.Provider(), model.Name())
 			s.logFallback(ctx, name, ask, err)
-			return WorkflowChosen{}, errors.New(name + " " + strings.TrimSuffix(reason(err), "."))
+			return workflowChosen{}, errors.New(name + " " + strings.TrimSuffix(reason(err), "."))
 		}
 		d.Source = planner.ByModel // the service forced the tool, not its client
 		return chosen(c, d)
@@ -55,21 +55,21 @@ func (s *Service) chooser(r *wire.WorkflowIntentRequest, d *planner.Decision) Wo
 
 // chosen converts the decision of a model. The planner has validated the
 // arguments against the schema of enterNode.
-func chosen(c WorkflowChoice, d *planner.Decision) (WorkflowChosen, error) {
+func chosen(c workflowChoice, d *planner.Decision) (workflowChosen, error) {
 	var args struct{ Node string }
 	if len(d.Calls) == 0 || json.Unmarshal(d.Calls[0].Arguments, &args) != nil {
-		return WorkflowChosen{}, errors.New("it chose no node")
+		return workflowChosen{}, errors.New("it chose no node")
 	}
-	i := slices.IndexFunc(c.Options, func(o WorkflowOption) bool { return o.ID == args.Node })
+	i := slices.IndexFunc(c.Options, func(o workflowOption) bool { return o.ID == args.Node })
 	if i < 0 {
-		return WorkflowChosen{}, errors.New("it chose a node that does not follow")
+		return workflowChosen{}, errors.New("it chose a node that does not follow")
 	}
-	return WorkflowChosen{Index: i, Reason: sentences(d.Thought, d.Calls[0].Reason), Trace: traceOf(*d)}, nil
+	return workflowChosen{Index: i, Reason: sentences(d.Thought, d.Calls[0].Reason), Trace: traceOf(*d)}, nil
 }
 
 // choiceRequest returns the choice as a request for an agent's next action: the
 // outputs of the nodes are the history, and the only tool enters a node.
-func choiceRequest(r *wire.WorkflowIntentRequest, c WorkflowChoice) (*wire.AgentIntentRequest, error) {
+func choiceRequest(r *wire.WorkflowIntentRequest, c workflowChoice) (*wire.AgentIntentRequest, error) {
 	ids := make([]string, len(c.Options))
 	var goal strings.Builder
 	fmt.Fprintf(&goal, "The workflow %q has completed its node %q. Choose the node to enter next, by calling %s. The nodes are:\n", r.WorkflowName, c.Node, enterNode)

@@ -24,7 +24,7 @@ const maxChecks = 1000
 // UnmarshalJSON accepts a string, a list or null.
 func (c *conditions) UnmarshalJSON(raw []byte) error {
 	var one string
-	if IsNull(raw) {
+	if isNull(raw) {
 		return nil
 	}
 	if json.Unmarshal(raw, &one) == nil {

@@ -19,7 +19,7 @@ const (
 
 // Bounds of a query.
 const (
-	DefaultLimit = 100
+	defaultLimit = 100
 	MaxLimit     = 1000
 )
 
@@ -101,7 +101,7 @@ func size(r *wire.LogRecord) int64 {
 type DecisionQuery struct {
 	SessionID, IntentID, CorrelationID string
 	Since, Until                       time.Time // Since <= Time < Until
-	Limit                              int       // 0: DefaultLimit
+	Limit                              int       // 0: defaultLimit
 	Before                             int64     // cursor: only records with a smaller Seq; 0: all
 }
 
@@ -117,7 +117,7 @@ func (q *DecisionQuery) matches(r *wire.LogRecord) bool {
 func (s *DecisionLog) Find(q DecisionQuery) (records []wire.LogRecord, next int64) {
 	limit := q.Limit
 	if limit <= 0 {
-		limit = DefaultLimit
+		limit = defaultLimit
 	}
 	records = []wire.LogRecord{}
 	s.each(q, func(r *wire.LogRecord) bool {
@@ -147,9 +147,9 @@ func (s *DecisionLog) each(q DecisionQuery, f func(*wire.LogRecord) bool) {
 	}
 }
 
-// DecisionTexts returns the fields of a record that callers and models write, to be
+// decisionTexts returns the fields of a record that callers and models write, to be
 // bounded and masked.
-func DecisionTexts(r *wire.LogRecord) []*string {
+func decisionTexts(r *wire.LogRecord) []*string {
 	return []*string{
 		&r.SessionID, &r.CorrelationID, &r.Provider, &r.Model, &r.ToolName, &r.NextNode, &r.Reasoning, &r.Fallback, &r.Message,
 	}
@@ -157,7 +157,7 @@ func DecisionTexts(r *wire.LogRecord) []*string {
 
 // mask masks the texts of a record that come from callers and models.
 func (s *DecisionLog) mask(r *wire.LogRecord) {
-	for _, text := range DecisionTexts(r) {
+	for _, text := range decisionTexts(r) {
 		*text = s.o.Mask(*text)
 	}
 }

@@ -20,7 +20,7 @@ func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
 	var r wire.AgentIntentRequest
 	var model, state json.RawMessage
 	var tools []json.RawMessage
-	err := Assign("", raw, Fields{
+	err := assign("", raw, Fields{
 		{"session_id", &r.SessionID}, {"persona", &r.Persona}, {"driver", &r.Driver}, {"rules", &r.Rules},
 		{"instructions", &r.Instructions}, {"llm", &model}, {"repo_context", &r.RepoContext},
 		{"memory_state", &r.MemoryState}, {"history", &r.History}, {"goal_text", &r.GoalText},
@@ -33,12 +33,12 @@ func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
 	}
 	if err == nil && state != nil {
 		r.AgentState = new(wire.AgentState)
-		err = Assign("/agent_state", state, Fields{{"stuck", &r.AgentState.Stuck}})
+		err = assign("/agent_state", state, Fields{{"stuck", &r.AgentState.Stuck}})
 	}
 	for _, raw := range tools {
 		var t wire.Tool
 		if err == nil {
-			err = Assign("/tools", raw, Fields{{"name", &t.Name}, {"description", &t.Description}, {"inputSchema", &t.InputSchema}})
+			err = assign("/tools", raw, Fields{{"name", &t.Name}, {"description", &t.Description}, {"inputSchema", &t.InputSchema}})
 		}
 		r.Tools = append(r.Tools, t)
 	}
@@ -54,7 +54,7 @@ func DecodeCancel(raw []byte) (*wire.CancelRequest, error) {
 		return nil, schemaFault(err)
 	}
 	var r wire.CancelRequest
-	if err := Assign("", raw, Fields{{"correlation_id", &r.CorrelationID}}); err != nil {
+	if err := assign("", raw, Fields{{"correlation_id", &r.CorrelationID}}); err != nil {
 		return nil, err
 	}
 	return &r, nil
@@ -68,7 +68,7 @@ func DecodeWorkflow(raw []byte) (*wire.WorkflowIntentRequest, error) {
 	}
 	var r wire.WorkflowIntentRequest
 	var model json.RawMessage
-	err := Assign("", raw, Fields{
+	err := assign("", raw, Fields{
 		{"run_id", &r.RunID}, {"workflow_name", &r.WorkflowName}, {"current_node", &r.CurrentNode},
 		{"outputs", &r.Outputs}, {"params", &r.Params}, {"memory_state", &r.MemoryState}, {"llm", &model},
 		{"context_tokens", &r.ContextTokens}, {"context_utilization", &r.ContextUtilization}, {"summarization_model", &r.SummarizationModel},
@@ -88,7 +88,7 @@ func decodeLLM(raw json.RawMessage) (*wire.LLM, error) {
 		return nil, nil
 	}
 	l := new(wire.LLM)
-	return l, Assign("/llm", raw, Fields{{"provider", &l.Provider}, {"model", &l.Model}, {"api_key", &l.APIKey}})
+	return l, assign("/llm", raw, Fields{{"provider", &l.Provider}, {"model", &l.Model}, {"api_key", &l.APIKey}})
 }
 
 // Fields lists the names of fields and pointers for their values.
@@ -97,18 +97,18 @@ type Fields []struct {
 	Into any
 }
 
-// Assign decodes the fields of an object by their exact names: the decoder of
+// assign decodes the fields of an object by their exact names: the decoder of
 // the standard library ignores case and would accept SESSION_ID for session_id,
 // which the schema did not validate. Null leaves the value unchanged. path is
 // the JSON pointer of the object, for the *Fault.
-func Assign(path string, object json.RawMessage, fields Fields) error {
+func assign(path string, object json.RawMessage, fields Fields) error {
 	var have map[string]json.RawMessage
 	if err := json.Unmarshal(object, &have); err != nil {
 		return wrongType(path)
 	}
 	for _, f := range fields {
 		raw, ok := have[f.Name]
-		if !ok || IsNull(raw) {
+		if !ok || isNull(raw) {
 			continue
 		}
 		if err := json.Unmarshal(raw, f.Into); err != nil {
@@ -118,8 +118,8 @@ func Assign(path string, object json.RawMessage, fields Fields) error {
 	return nil
 }
 
-// IsNull reports whether a JSON value is null.
-func IsNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
+// isNull reports whether a JSON value is null.
+func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
 
 // wrongType returns the fault for a value that the schema accepts and Go cannot
 // decode, such as the integer 1e2.
@@ -130,8 +130,8 @@ func wrongType(path string) error {
 	}
 }
 
-// TextOf returns a string as it is and any other decoded value as JSON.
-func TextOf(v any) string {
+// textOf returns a string as it is and any other decoded value as JSON.
+func textOf(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}

@@ -131,7 +131,7 @@ func resultOf(tool string, step map[string]json.RawMessage) contextwindow.Result
 	}
 	for _, name := range []string{"result", "output", "observation", "content"} {
 		raw, ok := step[name]
-		if !ok || IsNull(raw) {
+		if !ok || isNull(raw) {
 			continue
 		}
 		words, failed := plain(raw)

@@ -26,7 +26,7 @@ func record(r *wire.LogRecord, l *wire.LLM, d planner.Decision, took time.Durati
 	case d.Fault != nil:
 		r.Error = telemetry.ErrorClass(d.Fault)
 	}
-	for _, text := range DecisionTexts(r) {
+	for _, text := range decisionTexts(r) {
 		*text = textutil.Shorten(MaskKey(*text, l), maxRecorded)
 	}
 	return r

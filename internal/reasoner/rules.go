@@ -276,13 +276,13 @@ func listHits(hits []any) string {
 func describeHit(hit any) string {
 	fields, ok := hit.(map[string]any)
 	if !ok {
-		return oneLine(TextOf(hit))
+		return oneLine(textOf(hit))
 	}
 	where := named(fields, "path", "file", "rel_path", "uri", "url", "title", "name", "id")
 	what := named(fields, "snippet", "chunk", "text", "content", "line", "excerpt", "description")
 	switch {
 	case where == "" && what == "":
-		return oneLine(TextOf(hit))
+		return oneLine(textOf(hit))
 	case what == "":
 		return "`" + where + "`"
 	case where == "":

@@ -143,7 +143,7 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 	if ctx.Err() != nil {
 		err = fmt.Errorf("decide workflow: %w", ctx.Err())
 	} else {
-		out, err = NextNode(ctx, r, s.chooser(r, &d))
+		out, err = nextNode(ctx, r, s.chooser(r, &d))
 	}
 	took := s.o.Now().Sub(began)
 	rec := &wire.LogRecord{

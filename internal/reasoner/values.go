@@ -73,7 +73,7 @@ var template = regexp.MustCompile(`\{\{\s*([^{}\s]+)\s*\}\}`)
 // fillTemplates substitutes {{path}} in the strings of the arguments. A string
 // that consists of one template becomes the value itself, with its type.
 func fillTemplates(args json.RawMessage, v *values) (json.RawMessage, error) {
-	if len(args) == 0 || IsNull(args) {
+	if len(args) == 0 || isNull(args) {
 		return json.RawMessage("{}"), nil
 	}
 	f := filler{values: v, remaining: maxFilled}
@@ -117,14 +117,14 @@ func (f *filler) text(s string) any {
 	}
 	if m[0] == s {
 		v := f.value(m[1])
-		f.reserve(len(TextOf(v)))
+		f.reserve(len(textOf(v)))
 		return v
 	}
 	return template.ReplaceAllStringFunc(s, func(found string) string {
 		if f.fault != nil {
 			return ""
 		}
-		words := TextOf(f.value(template.FindStringSubmatch(found)[1]))
+		words := textOf(f.value(template.FindStringSubmatch(found)[1]))
 		f.reserve(len(words))
 		return words
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
-// NextNode returns the next node of a workflow and its action, without an id and a
+// nextNode returns the next node of a workflow and its action, without an id and a
 // duration. The request must be one that reasoner.DecodeWorkflow accepts. choose may
 // be nil: there is no model. The error is an *reasoner.Fault, or wraps ctx's.
 //
@@ -34,18 +34,18 @@ import (
 //
 // Without a workflow, params.next names the next node; without either there is
 // no next node.
-func NextNode(ctx context.Context, r *wire.WorkflowIntentRequest, choose WorkflowChooser) (*wire.WorkflowIntentResponse, error) {
+func nextNode(ctx context.Context, r *wire.WorkflowIntentRequest, choose workflowChooser) (*wire.WorkflowIntentResponse, error) {
 	var params map[string]json.RawMessage
 	_ = json.Unmarshal(r.Params, &params) // absent: no parameters
-	if raw := params["workflow"]; len(raw) > 0 && !IsNull(raw) {
+	if raw := params["workflow"]; len(raw) > 0 && !isNull(raw) {
 		w, err := parse(raw)
 		if err != nil {
 			return nil, err
 		}
 		w.values, w.choose = newValues(r, params), choose
 		if choose == nil {
-			w.choose = func(context.Context, WorkflowChoice) (WorkflowChosen, error) {
-				return WorkflowChosen{}, ErrNoWorkflowModel
+			w.choose = func(context.Context, workflowChoice) (workflowChosen, error) {
+				return workflowChosen{}, errNoWorkflowModel
 			}
 		}
 		return w.follow(ctx, r.CurrentNode)
@@ -82,7 +82,7 @@ type workflow struct {
 	values *values
 	trace  []wire.TraceItem
 
-	choose  WorkflowChooser
+	choose  workflowChooser
 	choices int
 }
 
@@ -92,7 +92,7 @@ const definitionPath = "/params/workflow"
 func parse(raw json.RawMessage) (*workflow, error) {
 	w := &workflow{byID: make(map[string]*node)}
 	var nodes, edges []json.RawMessage
-	if err := Assign(definitionPath, raw, Fields{{"start", &w.start}, {"nodes", &nodes}, {"edges", &edges}}); err != nil {
+	if err := assign(definitionPath, raw, Fields{{"start", &w.start}, {"nodes", &nodes}, {"edges", &edges}}); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
@@ -101,7 +101,7 @@ func parse(raw json.RawMessage) (*workflow, error) {
 	w.nodes, w.edges = make([]node, len(nodes)), make([]edge, len(edges))
 	for i, raw := range nodes {
 		n, path := &w.nodes[i], fmt.Sprintf("%s/nodes/%d", definitionPath, i)
-		if err := Assign(path, raw, Fields{
+		if err := assign(path, raw, Fields{
 			{"id", &n.id}, {"type", &n.kind}, {"tool", &n.tool}, {"args", &n.args}, {"next", &n.next}, {"when", &n.when},
 			{"description", &n.description}, {"decide", &n.decide},
 		}); err != nil {
@@ -114,7 +114,7 @@ func parse(raw json.RawMessage) (*workflow, error) {
 	}
 	for i, raw := range edges {
 		e := &w.edges[i]
-		if err := Assign(fmt.Sprintf("%s/edges/%d", definitionPath, i), raw, Fields{
+		if err := assign(fmt.Sprintf("%s/edges/%d", definitionPath, i), raw, Fields{
 			{"from", &e.from}, {"to", &e.to}, {"when", &e.when}, {"description", &e.description},
 		}); err != nil {
 			return nil, err

@@ -66,7 +66,7 @@ func TestWorkflow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := NextNode(t.Context(), r, nil)
+			out, err := nextNode(t.Context(), r, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestWorkflow_WithoutDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := NextNode(t.Context(), r, nil)
+		out, err := nextNode(t.Context(), r, nil)
 		if err != nil || out.NextNode != want || out.Finish != (want == "") || out.Reasoning == "" {
 			t.Errorf("%s: %+v, %v", params, out, err)
 		}
@@ -117,7 +117,7 @@ func TestWorkflow_Faults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = NextNode(t.Context(), r, nil)
+			_, err = nextNode(t.Context(), r, nil)
 			var f *Fault
 			if !errors.As(err, &f) || f.Status != 400 || f.Code != test.code || f.Path != test.path || len(f.Message) > 1000 {
 				t.Errorf("%v", err)
@@ -133,7 +133,7 @@ func TestWorkflow_ExactNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := NextNode(t.Context(), r, nil)
+	out, err := nextNode(t.Context(), r, nil)
 	if err != nil || out.NextNode != "a" || out.ToolName != "" {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -170,7 +170,7 @@ func FuzzWorkflow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		r, err := DecodeWorkflow(raw)
 		if err == nil {
-			out, err := NextNode(t.Context(), r, nil)
+			out, err := nextNode(t.Context(), r, nil)
 			if err == nil {
 				checkResponse(t, out)
 				return

@@ -20,33 +20,33 @@ const (
 	maxChoices = 3  // of one transition, which may skip nodes
 )
 
-// WorkflowChoice is a branch that no condition decides.
-type WorkflowChoice struct {
+// workflowChoice is a branch that no condition decides.
+type workflowChoice struct {
 	Node    string           // the node that was completed
-	Options []WorkflowOption // at least two, each with another ID
+	Options []workflowOption // at least two, each with another ID
 }
 
-// WorkflowOption is a node that may be entered next.
-type WorkflowOption struct {
+// workflowOption is a node that may be entered next.
+type workflowOption struct {
 	ID          string
 	Description string // of the edge and the node; may be empty
 	Tool        string // that the node calls; may be empty
 }
 
-// WorkflowChosen is the choice of a model.
-type WorkflowChosen struct {
+// workflowChosen is the choice of a model.
+type workflowChosen struct {
 	Index  int // of Choice.Options
 	Reason string
 	Trace  []wire.TraceItem
 }
 
-// WorkflowChooser lets a model choose. The texts of its errors are shown to the sender
+// workflowChooser lets a model choose. The texts of its errors are shown to the sender
 // of the request. An *reasoner.Fault rejects the request; after other errors the
 // node's own next is followed.
-type WorkflowChooser func(ctx context.Context, c WorkflowChoice) (WorkflowChosen, error)
+type workflowChooser func(ctx context.Context, c workflowChoice) (workflowChosen, error)
 
-// ErrNoWorkflowModel: there is no model that could choose.
-var ErrNoWorkflowModel = errors.New("there is no model")
+// errNoWorkflowModel: there is no model that could choose.
+var errNoWorkflowModel = errors.New("there is no model")
 
 // branch returns the next node after one with `decide: model`: by the first
 // edge whose condition holds; else the model's choice among the edges without a
@@ -67,7 +67,7 @@ func (w *workflow) branch(ctx context.Context, n *node) (*node, string, error) {
 	if w.choices > maxChoices {
 		return nil, "", Invalid(definitionPath, fmt.Sprintf("There are more than %d choices between this node and the next: remove some.", maxChoices))
 	}
-	chosen, err := w.choose(ctx, WorkflowChoice{Node: n.id, Options: options})
+	chosen, err := w.choose(ctx, workflowChoice{Node: n.id, Options: options})
 	if err != nil {
 		return w.undecided(ctx, n, err)
 	}
@@ -78,13 +78,13 @@ func (w *workflow) branch(ctx context.Context, n *node) (*node, string, error) {
 
 // options evaluates the edges of a node. It returns the target of the first
 // condition that holds, or else the targets that no condition excludes.
-func (w *workflow) options(n *node) (options []WorkflowOption, decided *node, why string, err error) {
+func (w *workflow) options(n *node) (options []workflowOption, decided *node, why string, err error) {
 	decided, why, _, err = w.firstEdge(n, true)
 	if decided != nil || err != nil {
 		return nil, decided, why, err
 	}
 	for _, e := range w.edges {
-		if e.from != n.id || len(e.when) > 0 || slices.ContainsFunc(options, func(o WorkflowOption) bool { return o.ID == e.to }) {
+		if e.from != n.id || len(e.when) > 0 || slices.ContainsFunc(options, func(o workflowOption) bool { return o.ID == e.to }) {
 			continue
 		}
 		to := w.byID[e.to]
@@ -96,7 +96,7 @@ func (w *workflow) options(n *node) (options []WorkflowOption, decided *node, wh
 			w.notFollowed(&e, which)
 			continue
 		}
-		o := WorkflowOption{ID: to.id, Description: e.description, Tool: to.tool}
+		o := workflowOption{ID: to.id, Description: e.description, Tool: to.tool}
 		if to.description != "" && to.description != e.description {
 			o.Description += " " + to.description
 		}
@@ -117,7 +117,7 @@ func (w *workflow) undecided(ctx context.Context, n *node, fault error) (*node, 
 	case n.next != "":
 		w.trace = append(w.trace, wire.TraceItem{Step: "fallback", Detail: "No model chose the node after " + quoted(n.id) + ": " + fault.Error() + "."})
 		return w.byID[n.next], quoted(n.next) + " follows " + quoted(n.id) + ", since no model chose.", nil
-	case errors.Is(fault, ErrNoWorkflowModel):
+	case errors.Is(fault, errNoWorkflowModel):
 		return nil, "", &Fault{
 			Status: http.StatusUnprocessableEntity, Code: CodeUndecided, Path: definitionPath,
 			Message: "A model has to choose the node after " + quoted(n.id) + ", but " + fault.Error() + ": name one in llm or with --model, give its edges conditions, or give it a next.",

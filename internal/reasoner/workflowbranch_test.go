@@ -18,13 +18,13 @@ const triageWorkflow = `{"nodes":[
 
 // next asks for the node after read, with a chooser that chooses an option by
 // its id and records the choice.
-func next(t *testing.T, workflow, outputs string, choose WorkflowChooser) (*wire.WorkflowIntentResponse, error) {
+func next(t *testing.T, workflow, outputs string, choose workflowChooser) (*wire.WorkflowIntentResponse, error) {
 	t.Helper()
 	r, err := DecodeWorkflow([]byte(ask(t, "read", outputs, `{"workflow":`+workflow+`}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := NextNode(t.Context(), r, choose)
+	out, err := nextNode(t.Context(), r, choose)
 	if err == nil {
 		checkResponse(t, out)
 	}
@@ -34,10 +34,10 @@ func next(t *testing.T, workflow, outputs string, choose WorkflowChooser) (*wire
 // TestBranch_Model: where no condition decides, the chooser chooses among the
 // edges without a condition whose nodes may be entered.
 func TestBranch_Model(t *testing.T) {
-	var got WorkflowChoice
-	out, err := next(t, fmt.Sprintf(triageWorkflow, "null"), `{"read":{"urgent":false}}`, func(_ context.Context, c WorkflowChoice) (WorkflowChosen, error) {
+	var got workflowChoice
+	out, err := next(t, fmt.Sprintf(triageWorkflow, "null"), `{"read":{"urgent":false}}`, func(_ context.Context, c workflowChoice) (workflowChosen, error) {
 		got = c
-		return WorkflowChosen{Index: 0, Reason: "It is broken.", Trace: []wire.TraceItem{{Step: "llm"}}}, nil
+		return workflowChosen{Index: 0, Reason: "It is broken.", Trace: []wire.TraceItem{{Step: "llm"}}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -54,9 +54,9 @@ func TestBranch_Model(t *testing.T) {
 // TestBranch_Condition: the chooser is not asked if a condition decides, or if
 // there is nothing to choose.
 func TestBranch_Condition(t *testing.T) {
-	never := func(context.Context, WorkflowChoice) (WorkflowChosen, error) {
+	never := func(context.Context, workflowChoice) (workflowChosen, error) {
 		t.Error("asked")
-		return WorkflowChosen{}, nil
+		return workflowChosen{}, nil
 	}
 	for name, test := range map[string]struct{ workflow, outputs, next string }{
 		"condition":   {fmt.Sprintf(triageWorkflow, "null"), `{"read":{"urgent":1}}`, "urgent"},
@@ -77,11 +77,11 @@ func TestBranch_Condition(t *testing.T) {
 // TestBranch_Undecided: without a choice the node's own next follows, or the
 // request is rejected.
 func TestBranch_Undecided(t *testing.T) {
-	fails := func(context.Context, WorkflowChoice) (WorkflowChosen, error) {
-		return WorkflowChosen{}, errors.New("m gave no answer")
+	fails := func(context.Context, workflowChoice) (workflowChosen, error) {
+		return workflowChosen{}, errors.New("m gave no answer")
 	}
 	for name, test := range map[string]struct {
-		choose WorkflowChooser
+		choose workflowChooser
 		status int
 		want   string
 	}{
@@ -114,9 +114,9 @@ func TestBranch_Bounds(t *testing.T) {
 		"edges":[{"from":"read","to":"a"},{"from":"read","to":"b"},{"from":"s2","to":"a"},{"from":"s2","to":"b"}]}`
 	for name, workflow := range map[string]string{"options": many, "circle": circle} {
 		asked := 0
-		_, err := next(t, workflow, `{}`, func(context.Context, WorkflowChoice) (WorkflowChosen, error) {
+		_, err := next(t, workflow, `{}`, func(context.Context, workflowChoice) (workflowChosen, error) {
 			asked++
-			return WorkflowChosen{}, errors.New("no")
+			return workflowChosen{}, errors.New("no")
 		})
 		var f *Fault
 		if !errors.As(err, &f) || f.Status != 400 || asked > maxChoices {

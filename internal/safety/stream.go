@@ -12,7 +12,7 @@ import (
 // Stream masks a text that arrives in chunks, such as the partial thoughts of a
 // model. Its output is the output of the stages for the whole text, with two
 // differences: masked text is not inspected again, and blocking rules mask. It
-// holds back only text that may become part of a finding, at most MaxHeld bytes.
+// holds back only text that may become part of a finding, at most maxHeld bytes.
 //
 // A Stream is not safe for concurrent use. The zero Stream is ready.
 type Stream struct {
@@ -22,7 +22,7 @@ type Stream struct {
 	passed int  // bytes of text that were passed on, or masked
 	seen   int  // length of text at the last search
 	start  int  // before it nothing is open
-	drop   bool // a finding was longer than MaxHeld: drop the rest of it
+	drop   bool // a finding was longer than maxHeld: drop the rest of it
 	lines  bool // it has several lines
 	// nothing was passed on of the last chunk
 	nothing bool
@@ -30,9 +30,9 @@ type Stream struct {
 	more    []finding
 }
 
-// MaxHeld bounds the text that a Stream keeps, in bytes. It is the longest
+// maxHeld bounds the text that a Stream keeps, in bytes. It is the longest
 // secret that is masked as a whole.
-const MaxHeld = 16 << 10
+const maxHeld = 16 << 10
 
 // maxBefore bounds how much of a line is kept before the place where a search
 // has to begin: rules look at the beginnings of lines, and at their widths.
@@ -96,10 +96,10 @@ func (w *walk) next(s *Stream, chunk []byte, last bool) []byte {
 	chunk = s.dropped(chunk)
 	s.text = append(s.text, chunk...)
 	w.work += len(chunk)
-	if held := s.Held(); !last && held >= lazily && held <= MaxHeld && len(s.text)-s.seen < held/8 {
+	if held := s.Held(); !last && held >= lazily && held <= maxHeld && len(s.text)-s.seen < held/8 {
 		return nil
 	}
-	if open, quiet := w.p.quiet(s.text[s.start:]); quiet && !last && s.Held() <= MaxHeld {
+	if open, quiet := w.p.quiet(s.text[s.start:]); quiet && !last && s.Held() <= maxHeld {
 		s.found = s.found[:0]
 		open.Start, open.Hold = open.Start+s.start, open.Hold+s.start
 		out := w.pass(s, s.end(open.Hold))
@@ -120,8 +120,8 @@ func (w *walk) next(s *Stream, chunk []byte, last bool) []byte {
 	if end < open.Hold {
 		start = 0 // a finding is not over, and its rule may have begun long before
 	}
-	if !last && len(s.text)-end > MaxHeld {
-		end = s.force(len(s.text) - MaxHeld/2)
+	if !last && len(s.text)-end > maxHeld {
+		end = s.force(len(s.text) - maxHeld/2)
 	}
 	out := w.pass(s, end)
 	s.forget(min(start, end))
@@ -262,14 +262,14 @@ func (s *Stream) forget(start int) {
 			start++
 		}
 	}
-	if room := len(s.text) - start; room > MaxHeld { // all of it is open, and passed on
-		start += room - MaxHeld
+	if room := len(s.text) - start; room > maxHeld { // all of it is open, and passed on
+		start += room - maxHeld
 		start = min(start, s.passed)
 	}
 	n := copy(s.text, s.text[start:])
 	s.text, s.passed = s.text[:n], s.passed-start
 	s.seen, s.start = n, max(0, open-start)
-	if cap(s.text) > 4*MaxHeld {
+	if cap(s.text) > 4*maxHeld {
 		s.text = slices.Clip(slices.Clone(s.text))
 	}
 }

@@ -24,7 +24,7 @@ func through(t testing.TB, p *Pipeline, r *rand.Rand, text string, most int) str
 			n += size
 		}
 		out.WriteString(pass(t, p, &s, rest[:n]))
-		if s.Held() > MaxHeld || s.Size() > 4*MaxHeld {
+		if s.Held() > maxHeld || s.Size() > 4*maxHeld {
 			t.Fatalf("the stream holds back %d bytes, of %d", s.Held(), s.Size())
 		}
 		rest = rest[n:]

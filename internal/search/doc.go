@@ -27,7 +27,7 @@
 //
 // # Bounds
 //
-// A query has at most [MaxQueryBytes] and [MaxTerms]. A search reads at most
+// A query has at most [maxQueryBytes] and [maxTerms]. A search reads at most
 // [maxListBytes] of postings and [maxVerify] envelopes; one that reaches a bound
 // returns the hits so far, and Partial.
 package search

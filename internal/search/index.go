@@ -23,8 +23,8 @@ var schema = derivedb.Schema{
 
 const blockBytes = 16 << 10
 
-// ErrFull: the index cannot be written to disk now. What was applied is kept.
-var ErrFull = errors.New("the search index cannot be written to disk")
+// errFull: the index cannot be written to disk now. What was applied is kept.
+var errFull = errors.New("the search index cannot be written to disk")
 
 // ErrDamaged: the index cannot be read. It has to be opened again with Reset.
 var ErrDamaged = derivedb.ErrDamaged

@@ -98,7 +98,7 @@ func (c *clause) matchAt(tokens []token) bool {
 func densest(spans []span) span {
 	best, most := spans[0], 0
 	for i, s := range spans {
-		clauses := uint64(0) // MaxAnyTerms bits
+		clauses := uint64(0) // maxAnyTerms bits
 		for _, next := range spans[i:min(i+snippetBytes, len(spans))] {
 			if next.end > s.start+snippetBytes*3/4 {
 				break

@@ -16,15 +16,15 @@ import (
 
 // Bounds of a query.
 const (
-	MaxQueryBytes = 512
-	MaxTerms      = 16
-	DefaultLimit  = 20
-	MaxLimit      = 100
+	maxQueryBytes = 512
+	maxTerms      = 16
+	defaultLimit  = 20
+	maxLimit      = 100
 
 	// With MatchAny and MatchAuto a text may be a whole question, of which the first
-	// MaxAnyTerms words count. Phrases and exclusions have at most MaxTerms words.
-	MaxAnyBytes = 4096
-	MaxAnyTerms = 64
+	// maxAnyTerms words count. Phrases and exclusions have at most maxTerms words.
+	maxAnyBytes = 4096
+	maxAnyTerms = 64
 )
 
 // Match is how many of the words and phrases of a query a hit has.
@@ -48,7 +48,7 @@ type Query struct {
 	Since  time.Time    // sent at this time or later; zero: no bound
 	Until  time.Time    // sent before this time; zero: no bound
 	Before protocol.Seq // before this position; 0: no bound
-	Limit  int          // of the hits; 0: DefaultLimit, at most MaxLimit
+	Limit  int          // of the hits; 0: defaultLimit, at most maxLimit
 	Cursor string       // Next of the page before; "": the first page
 }
 
@@ -95,9 +95,9 @@ func (q Query) compile() (plans []*plan, err error) {
 }
 
 func (q Query) plan(match Match) (*plan, error) {
-	p := &plan{Query: q, any: match == MatchAny, limit: min(q.Limit, MaxLimit)}
+	p := &plan{Query: q, any: match == MatchAny, limit: min(q.Limit, maxLimit)}
 	if p.limit <= 0 {
-		p.limit = DefaultLimit
+		p.limit = defaultLimit
 	}
 	var err error
 	p.matcher, err = q.Filter.Compile()
@@ -127,9 +127,9 @@ func (q Query) Check() error {
 
 // parse reads the text of a query, as clauses of which a hit has all, or any.
 func parse(text string, match Match) ([]clause, error) {
-	maxBytes := MaxQueryBytes
+	maxBytes := maxQueryBytes
 	if match == MatchAny {
-		maxBytes = MaxAnyBytes
+		maxBytes = maxAnyBytes
 	}
 	if len(text) > maxBytes {
 		return nil, SyntaxError(fmt.Sprintf("A query has at most %d bytes.", maxBytes))
@@ -153,13 +153,13 @@ func parse(text string, match Match) ([]clause, error) {
 			c.prefix = false
 		}
 		positive = positive || !c.exclude
-		if match == MatchAny && !c.exclude && (!quoted || terms+len(c.words) > MaxTerms) {
+		if match == MatchAny && !c.exclude && (!quoted || terms+len(c.words) > maxTerms) {
 			all = appendWords(all, c)
 			continue
 		}
 		terms += len(c.words)
-		if terms > MaxTerms {
-			return nil, SyntaxError(fmt.Sprintf("A query has at most %d words.", MaxTerms))
+		if terms > maxTerms {
+			return nil, SyntaxError(fmt.Sprintf("A query has at most %d words.", maxTerms))
 		}
 		all = append(all, c)
 	}
@@ -197,11 +197,11 @@ func parseItem(text string) (c clause, quoted bool, rest string) {
 }
 
 // appendWords appends the words of a clause as clauses of their own, once each, up to
-// MaxAnyTerms: a sentence of a script without spaces is one clause of pairs.
+// maxAnyTerms: a sentence of a script without spaces is one clause of pairs.
 func appendWords(all []clause, c clause) []clause {
 	for i, w := range c.words {
 		one := clause{words: []string{w}, prefix: c.prefix && i == len(c.words)-1}
-		if len(all) < MaxAnyTerms && !slices.ContainsFunc(all, func(d clause) bool {
+		if len(all) < maxAnyTerms && !slices.ContainsFunc(all, func(d clause) bool {
 			return !d.exclude && d.prefix == one.prefix && slices.Equal(d.words, one.words)
 		}) {
 			all = append(all, one)

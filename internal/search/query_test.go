@@ -9,7 +9,7 @@ import (
 // TestParse_Refuses: queries that cannot be answered have a reason.
 func TestParse_Refuses(t *testing.T) {
 	for _, text := range []string{
-		"", "   ", "-word", `""`, "...", "a*", strings.Repeat("w ", MaxTerms+1), strings.Repeat("w", MaxQueryBytes+1), "\xff", strings.Repeat(`"a b" `, 9),
+		"", "   ", "-word", `""`, "...", "a*", strings.Repeat("w ", maxTerms+1), strings.Repeat("w", maxQueryBytes+1), "\xff", strings.Repeat(`"a b" `, 9),
 	} {
 		t.Run(text, func(t *testing.T) {
 			var s SyntaxError
@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 			for _, c := range p.clauses {
 				words += len(c.words)
 			}
-			if words == 0 || words > MaxAnyTerms+MaxTerms || !p.any && words > MaxTerms {
+			if words == 0 || words > maxAnyTerms+maxTerms || !p.any && words > maxTerms {
 				t.Errorf("%d words", words)
 			}
 			found := make([]bool, len(p.clauses))

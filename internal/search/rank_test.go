@@ -64,9 +64,9 @@ func TestSearch_Any(t *testing.T) {
 		{name: "no word at all", text: "elephant giraffe", match: MatchAuto, used: MatchAny, only: true},
 		{name: "a sentence without spaces", text: "请问会议几点开始？", match: MatchAuto, used: MatchAny, want: []protocol.Seq{51}, only: true},
 		{name: "a whole paragraph", text: "zebra " + strings.Repeat("nothing of this text is in the log ", 60) + "-attic", match: MatchAuto, used: MatchAny, want: []protocol.Seq{2}},
-		{name: "more words than count", text: longText(MaxAnyTerms) + "zebra", match: MatchAuto, used: MatchAny, only: true},
+		{name: "more words than count", text: longText(maxAnyTerms) + "zebra", match: MatchAuto, used: MatchAny, only: true},
 		{name: "a quotation mark", text: `a 5" pipe in the attic near bob's zebra`, match: MatchAuto, used: MatchAny, want: []protocol.Seq{1, 2}},
-		{name: "a long quotation", text: `"` + longText(MaxTerms+1) + `zebra"`, match: MatchAuto, used: MatchAny, want: []protocol.Seq{2, 1}, only: true},
+		{name: "a long quotation", text: `"` + longText(maxTerms+1) + `zebra"`, match: MatchAuto, used: MatchAny, want: []protocol.Seq{2, 1}, only: true},
 		{name: "a prefix of one letter", text: "zebra 5*", match: MatchAuto, used: MatchAny, want: []protocol.Seq{2, 1}, only: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // Bounds of one page of history.
 const (
-	DefaultHistory = 100
+	defaultHistory = 100
 	MaxHistory     = 1000
 	// maxScan bounds the entries scanned for one page; a page that reaches it may
 	// hold fewer entries than requested.
@@ -35,7 +35,7 @@ type HistoryQuery struct {
 	Until     time.Time    // admitted before this time; zero: no bound
 	Context   protocol.ContextPath
 	Filter    protocol.Filter // applied to all envelopes
-	Limit     int             // 0: DefaultHistory
+	Limit     int             // 0: defaultHistory
 	Backwards bool            // newest first
 }
 
@@ -81,7 +81,7 @@ func (s *Space) History(ctx context.Context, who ring.Viewer, q HistoryQuery) (*
 		query: journal.Query{After: q.Since, Before: q.Before, Context: q.Context, Backwards: q.Backwards},
 	}
 	if p.limit <= 0 {
-		p.limit = DefaultHistory
+		p.limit = defaultHistory
 	}
 	if q.Backwards {
 		p.Next = q.Before

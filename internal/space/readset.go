@@ -9,17 +9,17 @@ import (
 	"sync/atomic"
 )
 
-// ReadSet is a set for many reads and few changes; its zero value is empty. A change takes constant time; the
+// readSet is a set for many reads and few changes; its zero value is empty. A change takes constant time; the
 // first reader after it makes the list that all readers share until the next
 // change.
-type ReadSet[T comparable] struct {
+type readSet[T comparable] struct {
 	mu    sync.Mutex // a leaf lock: nothing is called while it is held
 	items map[T]struct{}
 	list  atomic.Pointer[[]T]
 }
 
 // Add adds x.
-func (s *ReadSet[T]) Add(x T) {
+func (s *readSet[T]) Add(x T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.items == nil {
@@ -30,7 +30,7 @@ func (s *ReadSet[T]) Add(x T) {
 }
 
 // Remove removes x and reports whether x was in the set.
-func (s *ReadSet[T]) Remove(x T) bool {
+func (s *readSet[T]) Remove(x T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, there := s.items[x]
@@ -40,7 +40,7 @@ func (s *ReadSet[T]) Remove(x T) bool {
 }
 
 // All returns the elements, in no order. The list is shared: read-only.
-func (s *ReadSet[T]) All() []T {
+func (s *readSet[T]) All() []T {
 	if list := s.list.Load(); list != nil {
 		return *list
 	}

@@ -61,8 +61,8 @@ type Space struct {
 		due      bool
 	}
 
-	connected ReadSet[*Member]
-	cursors   ReadSet[*Cursor]
+	connected readSet[*Member]
+	cursors   readSet[*Cursor]
 }
 
 // participant is the state of a participant across its connections.

@@ -36,17 +36,17 @@ const (
 	maxBaseBytes = 16 << 20
 )
 
-// ErrBase: a base was written by another version, or is damaged.
-var ErrBase = fmt.Errorf("the base of turns: %w", ErrDamaged)
+// errBase: a base was written by another version, or is damaged.
+var errBase = fmt.Errorf("the base of turns: %w", ErrDamaged)
 
-// ErrNewerBase: a base was written by a newer version, which has to fold it.
-var ErrNewerBase = errors.New("the base of turns is of a newer version of the gateway")
+// errNewerBase: a base was written by a newer version, which has to fold it.
+var errNewerBase = errors.New("the base of turns is of a newer version of the gateway")
 
 // Fold returns the base of a space after further entries of its log, hidden ones left out.
-// A damaged base counts as none. Err: ErrNewerBase, the log's.
+// A damaged base counts as none. Err: errNewerBase, the log's.
 func Fold(ctx context.Context, space string, base []byte, entries iter.Seq2[Entry, error]) ([]byte, error) {
 	if len(base) > 0 && base[0] > baseVersion {
-		return nil, fmt.Errorf("%w: %d, not %d", ErrNewerBase, base[0], baseVersion)
+		return nil, fmt.Errorf("%w: %d, not %d", errNewerBase, base[0], baseVersion)
 	}
 	t := openBase(space, base)
 	n := 0
@@ -65,11 +65,11 @@ func Fold(ctx context.Context, space string, base []byte, entries iter.Seq2[Entr
 
 // openBase returns a Tracker in memory that goes on after a base, without turns.
 func openBase(space string, base []byte) *Tracker {
-	rows := NewMemoryRows()
+	rows := newMemoryRows()
 	_ = LoadBase(rows, base)
 	t, _, err := Open(Options{Space: space, Rows: rows, CacheBytes: -1, IDs: baseIDs})
 	if err != nil { // its state cannot be read
-		rows = NewMemoryRows()
+		rows = newMemoryRows()
 		t, _, _ = Open(Options{Space: space, Rows: rows, CacheBytes: -1, IDs: baseIDs})
 	}
 	for _, names := range t.names() {
@@ -93,7 +93,7 @@ func (t *Tracker) base() []byte {
 	if err := t.Save(nil); err != nil || t.last.Seq == 0 {
 		return nil
 	}
-	rows := NewMemoryRows()
+	rows := newMemoryRows()
 	_ = rows.Set([]byte{keyState}, t.index.get([]byte{keyState})) // memory only, like the others
 	threads := make(map[protocol.Seq]bool)
 	for _, names := range t.names() {
@@ -142,23 +142,23 @@ func encodeBase(rows *MemoryRows) []byte {
 }
 
 // LoadBase sets the rows of a base, in which there are no turns yet. An empty base has
-// no rows. Err: ErrBase; then no row is set.
+// no rows. Err: errBase; then no row is set.
 func LoadBase(rows Rows, base []byte) error {
 	if len(base) == 0 {
 		return nil
 	}
 	if base[0] != baseVersion {
-		return fmt.Errorf("%w: it has version %d", ErrBase, base[0])
+		return fmt.Errorf("%w: it has version %d", errBase, base[0])
 	}
 	all, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(base[1:])), maxBaseBytes+1))
 	if err != nil || len(all) > maxBaseBytes {
-		return errors.Join(ErrBase, err)
+		return errors.Join(errBase, err)
 	}
 	var list [][2]string
 	for d := (&decoder{rest: all}); len(d.rest) > 0; {
 		key, value := d.text(), d.text()
 		if d.rest == nil || !isBaseRow(key) {
-			return ErrBase
+			return errBase
 		}
 		list = append(list, [2]string{key, value})
 		if key[0] != keyThread {
@@ -167,7 +167,7 @@ func LoadBase(rows Rows, base []byte) error {
 		seq := protocol.Seq(binary.BigEndian.Uint64([]byte(key[1:])))
 		th, err := readThread([]byte(value), seq)
 		if err != nil {
-			return errors.Join(ErrBase, err)
+			return errors.Join(errBase, err)
 		}
 		list = append(list, [2]string{string(nameKey(th.job, th.id)), key[1:]})
 	}

@@ -141,7 +141,7 @@ func TestLoadBase_Unreadable(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 3, 1)
 	good := foldOf(t, nil, log.entries)
-	rows := NewMemoryRows()
+	rows := newMemoryRows()
 	_ = rows.Set([]byte("x"), []byte("y"))
 	for name, bad := range map[string][]byte{
 		"version":     append([]byte{baseVersion + 1}, good[1:]...),
@@ -149,12 +149,12 @@ func TestLoadBase_Unreadable(t *testing.T) {
 		"foreign row": encodeBase(rows),
 	} {
 		t.Run(name, func(t *testing.T) {
-			rows := NewMemoryRows()
-			if err := LoadBase(rows, bad); !errors.Is(err, ErrBase) || len(rows.Rows) > 0 {
+			rows := newMemoryRows()
+			if err := LoadBase(rows, bad); !errors.Is(err, errBase) || len(rows.Rows) > 0 {
 				t.Errorf("%v, %d rows", err, len(rows.Rows))
 			}
 			if name == "version" { // of a newer gateway, which has to go on with it
-				if _, err := Fold(t.Context(), "lab", bad, func(func(Entry, error) bool) {}); !errors.Is(err, ErrNewerBase) {
+				if _, err := Fold(t.Context(), "lab", bad, func(func(Entry, error) bool) {}); !errors.Is(err, errNewerBase) {
 					t.Error(err)
 				}
 				return
@@ -170,7 +170,7 @@ func TestLoadBase_Unreadable(t *testing.T) {
 func TestFold_DamagedRows(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 3, 1)
-	rows := NewMemoryRows()
+	rows := newMemoryRows()
 	if err := LoadBase(rows, foldOf(t, nil, log.entries)); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestFold_DamagedRows(t *testing.T) {
 		_ = damaged.Set([]byte(key), []byte{0xff})
 		base := foldOf(t, encodeBase(damaged), log.entries[more:])
 		base = foldOf(t, base, log.entries[more:]) // also if that gave none
-		if err := LoadBase(NewMemoryRows(), base); err != nil {
+		if err := LoadBase(newMemoryRows(), base); err != nil {
 			t.Errorf("row %q: %v", key, err)
 		}
 	}
@@ -196,7 +196,7 @@ func FuzzLoadBase(f *testing.F) {
 	f.Add(good[:len(good)-3])
 	f.Add([]byte{baseVersion})
 	f.Fuzz(func(t *testing.T, base []byte) {
-		if err := LoadBase(NewMemoryRows(), base); err != nil && !errors.Is(err, ErrBase) {
+		if err := LoadBase(newMemoryRows(), base); err != nil && !errors.Is(err, errBase) {
 			t.Error(err)
 		}
 	})

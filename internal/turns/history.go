@@ -28,7 +28,7 @@ func (t *Tracker) unknown(format string, args ...any) error {
 
 // Bounds of one page.
 const (
-	DefaultPage  = 50
+	defaultPage  = 50
 	MaxPage      = 200
 	maxPageBytes = maxBytes // of contents; a page that reaches it ends there
 	// maxScanned is how many threads are looked at for one page of threads; a page
@@ -38,7 +38,7 @@ const (
 
 func pageSize(limit int) int {
 	if limit <= 0 {
-		return DefaultPage
+		return defaultPage
 	}
 	return min(limit, MaxPage)
 }
@@ -144,7 +144,7 @@ func first(all iter.Seq[*turnRef]) *turnRef {
 }
 
 // History returns turns of a thread that the viewer may see: the newest limit
-// of them below the number before (0: of all). A limit of 0 is DefaultPage, and
+// of them below the number before (0: of all). A limit of 0 is defaultPage, and
 // MaxPage the highest. It ends earlier when the turns are very large. The error
 // wraps [ErrUnknown], or is the log's.
 func (t *Tracker) History(ctx context.Context, thread protocol.ID, limit, before int, v Viewer) (*History, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Threads returns the threads of which the viewer may see a turn, youngest
-// first, limit of them at most (0: DefaultPage, at most MaxPage) and only such
+// first, limit of them at most (0: defaultPage, at most MaxPage) and only such
 // as began before a Seq (0: all). next is the bound of the next page; 0: there is
 // none. Of each thread the beginning of one chat is masked, and nothing else.
 func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []api.Thread, next protocol.Seq) {

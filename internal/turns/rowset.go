@@ -42,8 +42,8 @@ type MemoryRows struct {
 	lists map[string][]Row
 }
 
-// NewMemoryRows returns an empty Memory.
-func NewMemoryRows() *MemoryRows {
+// newMemoryRows returns an empty Memory.
+func newMemoryRows() *MemoryRows {
 	return &MemoryRows{Rows: make(map[string][]byte), lists: make(map[string][]Row)}
 }
 
@@ -105,7 +105,7 @@ func (m *MemoryRows) Commit() error { return nil }
 
 // Copy returns the rows as they are now.
 func (m *MemoryRows) Copy() *MemoryRows {
-	c := NewMemoryRows()
+	c := newMemoryRows()
 	for k, v := range m.Rows {
 		c.Rows[strings.Clone(k)] = v
 	}

@@ -19,7 +19,7 @@ type crashRows struct {
 	committed *MemoryRows
 }
 
-func newCrashRows() *crashRows { return &crashRows{NewMemoryRows(), NewMemoryRows()} }
+func newCrashRows() *crashRows { return &crashRows{newMemoryRows(), newMemoryRows()} }
 
 func (c *crashRows) Commit() error {
 	c.committed = c.Copy()

@@ -63,9 +63,9 @@ type Options struct {
 
 // Defaults of Options.
 const (
-	DefaultIndexBytes = 4 << 20
+	defaultIndexBytes = 4 << 20
 	DefaultCacheBytes = 8 << 20
-	DefaultIDs        = 1 << 12
+	defaultIDs        = 1 << 12
 )
 
 // Tracker holds the turns of one space. Its methods may be called concurrently;
@@ -95,16 +95,16 @@ func NewTracker(o Options) *Tracker {
 // and the data that was saved with it; nil: it is of an empty log.
 func Open(o Options) (t *Tracker, extra []byte, err error) {
 	if o.Rows == nil {
-		o.Rows = NewMemoryRows()
+		o.Rows = newMemoryRows()
 	}
 	if o.IndexBytes <= 0 {
-		o.IndexBytes = DefaultIndexBytes
+		o.IndexBytes = defaultIndexBytes
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = DefaultCacheBytes
 	}
 	if o.IDs <= 0 {
-		o.IDs = DefaultIDs
+		o.IDs = defaultIDs
 	}
 	if o.Mask == nil {
 		o.Mask = reduce.NoMask{}

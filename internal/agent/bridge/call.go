@@ -110,7 +110,7 @@ func faultOf(code int64, reason Reason, format string, args ...any) *client.RPCE
 // faultFrom converts the error of a call into a fault.
 func faultFrom(ctx context.Context, err error) *client.RPCError {
 	var own *client.RPCError
-	var held *HeldBackError
+	var held *heldBackError
 	var refusal *jsonrpc.Error
 	switch {
 	case errors.As(err, &own):

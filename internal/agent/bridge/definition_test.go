@@ -13,7 +13,7 @@ func read(t testing.TB, text string) (Definition, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ReadDefinition(doc.Root())
+	return readDefinition(doc.Root())
 }
 
 func TestDefinition_Sum(t *testing.T) {
@@ -57,7 +57,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d, err := ReadDefinition(doc.Root())
+		d, err := readDefinition(doc.Root())
 		if err != nil {
 			return
 		}

@@ -136,7 +136,7 @@ func (p *Pins) note(e *protocol.Envelope) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e.Kind == protocol.KindMCPProposal {
-		if params := v.Get("params"); v.Get("method").EqualText(MethodAccept) {
+		if params := v.Get("params"); v.Get("method").EqualText(methodAccept) {
 			p.proposed[params.Get("name").Text()+"\n"+params.Get("sha256").Text()] = true
 		}
 		return

@@ -25,7 +25,7 @@ var methods = map[string]method{
 
 	"tools/list": list(toolsChanged, accepted(pass(shape{"cursor": nil}, (*mcp.ClientSession).ListTools))),
 	"tools/call": (*Bridge).callTool,
-	MethodAccept: (*Bridge).acceptTool,
+	methodAccept: (*Bridge).acceptTool,
 
 	"resources/list":           list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResources)),
 	"resources/templates/list": list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResourceTemplates)),

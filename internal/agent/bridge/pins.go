@@ -37,7 +37,7 @@ func (b *Bridge) checkList(ctx context.Context, result json.RawMessage) (left js
 	var tools []protocol.Value
 	var definitions []Definition
 	for tool := range doc.Root().Get("tools").Elements {
-		if d, err := ReadDefinition(tool); err == nil {
+		if d, err := readDefinition(tool); err == nil {
 			tools, definitions = append(tools, tool), append(definitions, d)
 		}
 	}
@@ -91,7 +91,7 @@ func (b *Bridge) checkTools(ctx context.Context) error {
 	return nil
 }
 
-// checkCall returns a *bridge.HeldBackError if a tool may not be called. A tool
+// checkCall returns a *bridge.heldBackError if a tool may not be called. A tool
 // that is in no list has no definition, and the server refuses it.
 func (b *Bridge) checkCall(ctx context.Context, tool string) error {
 	if b.opts.Pins == nil {
@@ -105,7 +105,7 @@ func (b *Bridge) checkCall(ctx context.Context, tool string) error {
 		ok, known = b.opts.Pins.Callable(tool)
 	}
 	if known && !ok {
-		return &HeldBackError{Tool: tool}
+		return &heldBackError{Tool: tool}
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (b *Bridge) acceptTool(c *call) (outcome, error) {
 		return outcome{}, &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "Method not found: tools are not pinned"}
 	}
 	err := b.opts.Pins.Accept(c.ctx, c.Params, c.envelope)
-	if errors.Is(err, ErrAcceptParams) {
+	if errors.Is(err, errAcceptParams) {
 		return outcome{}, &client.RPCError{Code: participant.CodeInvalidParams, Message: err.Error()}
 	}
 	if err != nil {

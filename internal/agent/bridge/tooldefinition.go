@@ -27,8 +27,8 @@ type Definition struct {
 
 var errNoTool = errors.New("it is no tool: expected an object with a name of 1 to 256 bytes")
 
-// ReadDefinition reads the definition of a tool in the result of tools/list.
-func ReadDefinition(tool protocol.Value) (Definition, error) {
+// readDefinition reads the definition of a tool in the result of tools/list.
+func readDefinition(tool protocol.Value) (Definition, error) {
 	d := Definition{Name: tool.Get("name").Text(), Description: tool.Get("description").Text()}
 	if d.Name == "" || len(d.Name) > maxName {
 		return d, errNoTool

@@ -12,9 +12,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// MethodAccept is the method of the request that accepts a definition. Its
+// methodAccept is the method of the request that accepts a definition. Its
 // params have the name of the tool and the hash: {"name", "sha256"}.
-const MethodAccept = "tools/accept"
+const methodAccept = "tools/accept"
 
 // Bounds. A server that makes up new tools or definitions cannot fill the log.
 const (
@@ -90,10 +90,10 @@ func limitOf(w protocol.Welcome) int {
 	return 1 << 20
 }
 
-// HeldBackError reports that a tool may not be used.
-type HeldBackError struct{ Tool string }
+// heldBackError reports that a tool may not be used.
+type heldBackError struct{ Tool string }
 
-func (e *HeldBackError) Error() string {
+func (e *heldBackError) Error() string {
 	return fmt.Sprintf("the definition of the tool %s has changed and was not accepted yet; a participant has to fulfill the proposal of tools/accept", e.Tool)
 }
 
@@ -184,15 +184,15 @@ func (p *Pins) Changed() {
 	clear(p.current)
 }
 
-// ErrAcceptParams: the params of a request name no definition.
-var ErrAcceptParams = errors.New("invalid params: expected name and sha256, the hash in the proposal")
+// errAcceptParams: the params of a request name no definition.
+var errAcceptParams = errors.New("invalid params: expected name and sha256, the hash in the proposal")
 
 // Accept pins the definition that the params of a request name. request is the id
 // of its envelope.
 func (p *Pins) Accept(ctx context.Context, params protocol.Value, request protocol.ID) error {
 	name, sum := params.Get("name").Text(), params.Get("sha256").Text()
 	if name == "" || len(sum) != 64 {
-		return ErrAcceptParams
+		return errAcceptParams
 	}
 	var s shown
 	if after := params.Get("after"); after.Exists() {
@@ -251,7 +251,7 @@ var errTools = fmt.Errorf("%d tools are pinned, which is the limit", maxTools)
 
 func (p *Pins) sendProposal(ctx context.Context, params acceptParams) error {
 	_, err := p.opts.Space.Send(ctx, protocol.Envelope{Kind: protocol.KindMCPProposal, Payload: mustMarshal(map[string]any{
-		"method": MethodAccept, "participant_id": p.you, "params": params,
+		"method": methodAccept, "participant_id": p.you, "params": params,
 	})})
 	return err
 }

@@ -121,7 +121,7 @@ func callError(ctx context.Context, err error) error {
 	var refusal *jsonrpc.Error
 	var answer *badResponse
 	switch {
-	case ctx.Err() != nil, errors.Is(err, ErrServerGone), errors.Is(err, ErrInput), errors.As(err, &answer):
+	case ctx.Err() != nil, errors.Is(err, ErrServerGone), errors.Is(err, errInput), errors.As(err, &answer):
 		return err
 	case errors.As(err, &refusal) && !isTransport(refusal):
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ErrInput: the server asks for input that it does not get.
-var ErrInput = errors.New("input not given")
+// errInput: the server asks for input that it does not get.
+var errInput = errors.New("input not given")
 
 // maxRounds bounds the results of one request that ask for input.
 const maxRounds = 10
@@ -117,20 +117,20 @@ func (s *server) answer(ctx context.Context, session *mcp.ClientSession, in *inp
 	for _, r := range requests.Members {
 		method := r.Get("method").Text()
 		if why, refused := refusals[method]; refused {
-			return fmt.Errorf("%w: %s", ErrInput, why)
+			return fmt.Errorf("%w: %s", errInput, why)
 		}
 		if method != elicit.Method || s.opts.OnElicit == nil {
-			return fmt.Errorf("%w: %.200q is refused: this client does not offer it", ErrInput, method)
+			return fmt.Errorf("%w: %.200q is refused: this client does not offer it", errInput, method)
 		}
 	}
 	in.rounds++
 	if in.rounds > maxRounds {
-		return fmt.Errorf("%w: the server asked %d times without a result; start again, or ask its author", ErrInput, maxRounds)
+		return fmt.Errorf("%w: the server asked %d times without a result; start again, or ask its author", errInput, maxRounds)
 	}
 	in.state, in.answers = required.Get("requestState").Text(), nil
 	if requests.Len() == 0 { // the server wants the request later
 		if in.state == "" {
-			return fmt.Errorf("%w: the server does not say which; ask its author", ErrInput)
+			return fmt.Errorf("%w: the server does not say which; ask its author", errInput)
 		}
 		if !sleep(ctx, jitter(min(s.opts.MinBackoff<<in.rounds, s.opts.MaxBackoff))) {
 			return context.Cause(ctx)
@@ -145,7 +145,7 @@ func (s *server) answer(ctx context.Context, session *mcp.ClientSession, in *inp
 		}
 		answered, err := s.opts.OnElicit(ctx, q)
 		if err != nil {
-			return fmt.Errorf("%w: %s", ErrInput, err.Error())
+			return fmt.Errorf("%w: %s", errInput, err.Error())
 		}
 		answers[name.Text()] = answered
 	}

@@ -21,8 +21,8 @@ func parse(raw json.RawMessage) (c capability, ok bool) {
 	return c, ok
 }
 
-// CapabilityKind returns the kind pattern of a capability; "" for a denial.
-func CapabilityKind(raw json.RawMessage) string {
+// capabilityKind returns the kind pattern of a capability; "" for a denial.
+func capabilityKind(raw json.RawMessage) string {
 	c, ok := parse(raw)
 	if !ok || c.Deny {
 		return ""
@@ -34,7 +34,7 @@ func CapabilityKind(raw json.RawMessage) string {
 // does not mark agents otherwise.
 func IsAgent(capabilities []json.RawMessage) bool {
 	return slices.ContainsFunc(capabilities, func(c json.RawMessage) bool {
-		switch kind := CapabilityKind(c); kind {
+		switch kind := capabilityKind(c); kind {
 		case "reasoning/cancel", "reasoning.cancel": // granted to people who stop agents
 			return false
 		default:

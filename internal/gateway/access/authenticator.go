@@ -55,7 +55,7 @@ type TokenAuthenticator struct {
 // NewTokenAuthenticator returns an Authenticator that uses a table.
 func NewTokenAuthenticator(t TokenTable, o TokenOptions) *TokenAuthenticator {
 	if o.Client == nil {
-		o.Client = NewKeyClient()
+		o.Client = newKeyClient()
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -23,9 +23,9 @@ const (
 	maxKeys = 64
 )
 
-// NewKeyClient returns the HTTP client for issuers. The size and time of responses
+// newKeyClient returns the HTTP client for issuers. The size and time of responses
 // are bounded, and a redirect from https to http is rejected.
-func NewKeyClient() *http.Client {
+func newKeyClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http says so
 	transport.MaxIdleConnsPerHost = 1
 	transport.MaxResponseHeaderBytes = 64 << 10

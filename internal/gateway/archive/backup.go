@@ -152,7 +152,7 @@ func openSource(ctx context.Context, cancel context.CancelCauseFunc, o BackupOpt
 		if err == nil {
 			return openLease(cancel, lease, o.Logger)
 		}
-		if !errors.Is(err, ErrNotRunning) {
+		if !errors.Is(err, errNotRunning) {
 			return nil, err
 		}
 		dir := filepath.Join(o.Data, logFolder)

@@ -44,8 +44,8 @@ const (
 	removeTimeout = 30 * time.Second
 )
 
-// ErrNotRunning means that no gateway listens in the data folder.
-var ErrNotRunning = errors.New("no gateway listens in the data folder")
+// errNotRunning means that no gateway listens in the data folder.
+var errNotRunning = errors.New("no gateway listens in the data folder")
 
 type request struct {
 	Command string `json:"command"`
@@ -69,7 +69,7 @@ type Lease struct {
 }
 
 // Checkpoint asks the gateway that uses a data folder for a checkpoint of its log. Err:
-// ErrNotRunning.
+// errNotRunning.
 func Checkpoint(ctx context.Context, data string) (*Lease, error) {
 	conn, err := dial(ctx, data)
 	if err != nil {
@@ -90,12 +90,12 @@ func Checkpoint(ctx context.Context, data string) (*Lease, error) {
 	return l, nil
 }
 
-// IsRunning reports whether a gateway listens in a data folder. An error means that it cannot be
+// isRunning reports whether a gateway listens in a data folder. An error means that it cannot be
 // found out.
-func IsRunning(ctx context.Context, data string) (bool, error) {
+func isRunning(ctx context.Context, data string) (bool, error) {
 	conn, err := dial(ctx, data)
 	switch {
-	case errors.Is(err, ErrNotRunning):
+	case errors.Is(err, errNotRunning):
 		return false, nil
 	case err != nil:
 		return false, err
@@ -129,7 +129,7 @@ const windowsRefused = syscall.Errno(10061)
 func dial(ctx context.Context, data string) (net.Conn, error) {
 	path, release, err := socketPath(data)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, ErrNotRunning
+		return nil, errNotRunning
 	}
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func dial(ctx context.Context, data string) (net.Conn, error) {
 	case err == nil:
 		return conn, nil
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, windowsRefused):
-		return nil, ErrNotRunning // there is no socket, or its process was killed
+		return nil, errNotRunning // there is no socket, or its process was killed
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("connect to the gateway: %w; run the command as the user of the gateway", err)
 	}

@@ -58,7 +58,7 @@ func shortDir(t *testing.T) string {
 
 func TestCheckpoint_ExistsUntilClose(t *testing.T) {
 	data := shortDir(t)
-	if _, err := Checkpoint(t.Context(), data); !errors.Is(err, ErrNotRunning) {
+	if _, err := Checkpoint(t.Context(), data); !errors.Is(err, errNotRunning) {
 		t.Errorf("without a gateway: %v", err)
 	}
 	stop := serve(t, data, checkpoint)
@@ -149,7 +149,7 @@ func TestListen_AfterKill(t *testing.T) {
 	if err := errors.Join(l.Close(), checkpoint(filepath.Join(data, SocketFolder))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Checkpoint(t.Context(), data); !errors.Is(err, ErrNotRunning) {
+	if _, err := Checkpoint(t.Context(), data); !errors.Is(err, errNotRunning) {
 		t.Errorf("at the socket of a killed gateway: %v", err)
 	}
 	serve(t, data, checkpoint)

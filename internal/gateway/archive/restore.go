@@ -212,7 +212,7 @@ func lockData(ctx context.Context, o RestoreOptions) (*dataLocks, error) {
 		return nil, fmt.Errorf("%s is not empty, it has %s: choose another folder; or stop the gateway and use --force, which moves the log away and deletes nothing",
 			o.Data, strings.Join(there[:min(len(there), 5)], ", "))
 	}
-	switch running, err := IsRunning(ctx, o.Data); {
+	switch running, err := isRunning(ctx, o.Data); {
 	case err != nil:
 		return nil, fmt.Errorf("find out whether a gateway uses %s: %w", o.Data, err)
 	case running: // also if its log was moved away

@@ -47,9 +47,9 @@ import (
 // Defaults of [Options]. A killed gateway is removed after Expiry and at most
 // one Interval.
 const (
-	DefaultPrefix   = "meup"
-	DefaultInterval = 2 * time.Second
-	DefaultExpiry   = 6 * time.Second
+	defaultPrefix   = "meup"
+	defaultInterval = 2 * time.Second
+	defaultExpiry   = 6 * time.Second
 )
 
 // Bounds of the queue of received messages. Further messages are dropped: live
@@ -78,9 +78,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// ErrNotConnected: there is no connection to NATS, so that a live message
+// errNotConnected: there is no connection to NATS, so that a live message
 // reaches no gateway.
-var ErrNotConnected = errors.New("not connected to NATS")
+var errNotConnected = errors.New("not connected to NATS")
 
 // Peers connects to the other gateways. All methods may be called concurrently;
 // call Subscribe and OnRoster at most once each.
@@ -135,9 +135,9 @@ func Join(o Options) (*Peers, error) {
 }
 
 func (o Options) withDefaults() Options {
-	o.Prefix = cmp.Or(o.Prefix, DefaultPrefix)
-	o.Interval = cmp.Or(o.Interval, DefaultInterval)
-	o.Expiry = cmp.Or(o.Expiry, DefaultExpiry)
+	o.Prefix = cmp.Or(o.Prefix, defaultPrefix)
+	o.Interval = cmp.Or(o.Interval, defaultInterval)
+	o.Expiry = cmp.Or(o.Expiry, defaultExpiry)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -188,10 +188,10 @@ func (p *Peers) ShareSpending(take func() []Spending, charge func(there []Spendi
 }
 
 // Publish sends a live message to the other gateways. It returns
-// ErrNotConnected, or an error for a message that is too large for NATS.
+// errNotConnected, or an error for a message that is too large for NATS.
 func (p *Peers) Publish(space string, message []byte) error {
 	if !p.nc.IsConnected() {
-		return fmt.Errorf("publish live message: %w", ErrNotConnected)
+		return fmt.Errorf("publish live message: %w", errNotConnected)
 	}
 	if err := p.nc.Publish(p.subjects.live(p.gateway, space), message); err != nil {
 		return fmt.Errorf("publish live message: %w", err)

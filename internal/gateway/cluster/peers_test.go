@@ -209,7 +209,7 @@ func TestOutageOfNATS(t *testing.T) {
 		<-changes
 	}
 	stopServer(srv)
-	testkit.Eventually(t, "publishing fails", func() bool { return errors.Is(b.Publish("lab", nil), ErrNotConnected) })
+	testkit.Eventually(t, "publishing fails", func() bool { return errors.Is(b.Publish("lab", nil), errNotConnected) })
 	a.SetRoster("new", roster("alice", 1))
 	leave(t, c)                     // no gateway receives its bye message
 	<-time.After(2 * b.opts.Expiry) // without any heartbeat

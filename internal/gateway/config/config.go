@@ -34,7 +34,7 @@ type Config struct {
 	Log           Log
 	TLS           TLS          `yaml:"tls"`
 	Origins       []string     `yaml:"origins"`  // "https://ui.example.org", "https://*.example.org", or "*" for all
-	Adapters      []string     `yaml:"adapters"` // see AllAdapters
+	Adapters      []string     `yaml:"adapters"` // see allAdapters
 	Retention     Retention    `yaml:"retention"`
 	Safety        Safety       `yaml:"safety"`
 	Limits        limit.Limits `yaml:"limits"` // the defaults for every participant
@@ -65,8 +65,8 @@ const (
 	AdapterOTLP   = "otlp"   // OTLP, for traces
 )
 
-// AllAdapters returns all adapters, which are the default.
-func AllAdapters() []string {
+// allAdapters returns all adapters, which are the default.
+func allAdapters() []string {
 	return []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A, AdapterOpenAI, AdapterOTLP}
 }
 
@@ -84,12 +84,12 @@ func (t TLS) Enabled() bool { return t.Certificate != nil }
 // Log configures the log's level and format.
 type Log struct {
 	Level  slog.Level
-	Format string // FormatText or FormatJSON
+	Format string // formatText or FormatJSON
 }
 
 // The formats of a log.
 const (
-	FormatText = "text"
+	formatText = "text"
 	FormatJSON = "json"
 )
 
@@ -163,8 +163,8 @@ func Default() *Config {
 	return &Config{
 		Listen:           "127.0.0.1:8080",
 		Data:             "./meup-data",
-		Adapters:         AllAdapters(),
-		Log:              Log{slog.LevelInfo, FormatText},
+		Adapters:         allAdapters(),
+		Log:              Log{slog.LevelInfo, formatText},
 		Safety:           defaultSafety(),
 		Limits:           limit.Defaults(),
 		IdleTimeout:      2 * time.Minute,

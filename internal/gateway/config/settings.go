@@ -93,7 +93,7 @@ func setLevel(c *Config, v string) error {
 }
 
 func setFormat(c *Config, v string) error {
-	formats := []string{FormatText, FormatJSON}
+	formats := []string{formatText, FormatJSON}
 	c.Log.Format = v
 	if !slices.Contains(formats, v) {
 		return fmt.Errorf("unknown log format %q; %s", textutil.Shorten(v, 40), textutil.Suggest(v, formats))

@@ -393,7 +393,7 @@ func TestStore_DamageWhileOpen(t *testing.T) {
 	})
 	defer l.Close()
 	k.dbMu.Lock()
-	_ = k.db.Failed(ErrDBDamaged)
+	_ = k.db.Failed(errDBDamaged)
 	k.dbMu.Unlock()
 	h.write("lab", 5, 6)
 	if got, want := everything(t, k, s), fold(t, log, s); got != want {
@@ -429,7 +429,7 @@ func TestStore_RowOfNonsense(t *testing.T) {
 			k := NewTurnStore(o)
 			everything(t, k, h.space("lab"))
 			k.Close()
-			db, err := OpenTurnDB(TurnDBOptions{Dir: o.Dir})
+			db, err := openTurnDB(turnDBOptions{Dir: o.Dir})
 			if err != nil {
 				t.Fatal(err)
 			}

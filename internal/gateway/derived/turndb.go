@@ -23,25 +23,25 @@ var schema = derivedb.Schema{
 	},
 }
 
-// TurnDBOptions configures a DB.
-type TurnDBOptions = derivedb.Options
+// turnDBOptions configures a DB.
+type turnDBOptions = derivedb.Options
 
 // Errors of the rows of a space.
 var (
-	ErrDBDamaged = derivedb.ErrDamaged
+	errDBDamaged = derivedb.ErrDamaged
 	ErrDBClosed  = derivedb.ErrClosed
 )
 
-// TurnDB is a database. Its methods may be called concurrently.
-type TurnDB struct{ *derivedb.DB }
+// turnDB is a database. Its methods may be called concurrently.
+type turnDB struct{ *derivedb.DB }
 
-// OpenTurnDB opens a database; see [derivedb.Open].
-func OpenTurnDB(o TurnDBOptions) (*TurnDB, error) {
+// openTurnDB opens a database; see [derivedb.Open].
+func openTurnDB(o turnDBOptions) (*turnDB, error) {
 	db, err := derivedb.Open(schema, o)
 	if err != nil {
 		return nil, err
 	}
-	return &TurnDB{db}, nil
+	return &turnDB{db}, nil
 }
 
 // keyRows is the class of the rows of a space.
@@ -55,8 +55,8 @@ type position struct {
 
 // Space returns the rows of a space. The ones of another log are dropped, and with
 // reset all. One user at a time may have the rows of a space.
-func (db *TurnDB) Space(name, log string, reset bool) (*TurnSpace, error) {
-	s := &TurnSpace{db: db}
+func (db *turnDB) Space(name, log string, reset bool) (*turnSpace, error) {
+	s := &turnSpace{db: db}
 	return s, db.With(func(store *pebble.DB) error {
 		var p position
 		err := derivedb.ReadSpace(store, name, &p)

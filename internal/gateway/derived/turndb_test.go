@@ -16,16 +16,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func openDB(t rapid.TB, fs vfs.FS) *TurnDB {
+func openDB(t rapid.TB, fs vfs.FS) *turnDB {
 	t.Helper()
-	db, err := OpenTurnDB(TurnDBOptions{Dir: "turns", FS: fs})
+	db, err := openTurnDB(turnDBOptions{Dir: "turns", FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return db
 }
 
-func openSpace(t rapid.TB, db *TurnDB, name, log string, reset bool) *TurnSpace {
+func openSpace(t rapid.TB, db *turnDB, name, log string, reset bool) *turnSpace {
 	t.Helper()
 	s, err := db.Space(name, log, reset)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestSpace_Model(t *testing.T) {
 }
 
 // same reports whether a space has the rows of a model.
-func same(t rapid.TB, s *TurnSpace, m model) bool {
+func same(t rapid.TB, s *turnSpace, m model) bool {
 	for _, list := range []string{"a", "b"} {
 		for _, seq := range []protocol.Seq{0, 2, 256, 1 << 50} {
 			before, err := s.Before([]byte(list), seq, 3)

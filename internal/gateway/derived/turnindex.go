@@ -83,7 +83,7 @@ func FoldTurns(ctx context.Context, name string, base []byte, dropped iter.Seq2[
 }
 
 func isDamaged(err error) bool {
-	return errors.Is(err, ErrDBDamaged) || errors.Is(err, turns.ErrDamaged)
+	return errors.Is(err, errDBDamaged) || errors.Is(err, turns.ErrDamaged)
 }
 
 // base returns the base of the space, unless it is not of the log as it is.

@@ -32,8 +32,8 @@ import (
 
 // Bounds of a Store.
 const (
-	// DefaultSpaces is how many spaces are tracked at once.
-	DefaultSpaces = 64
+	// defaultSpaces is how many spaces are tracked at once.
+	defaultSpaces = 64
 	// cacheBytes bounds the cached contents of all spaces together.
 	cacheBytes = 64 << 20
 )
@@ -59,7 +59,7 @@ type TurnOptions struct {
 	Base func(space string) (journal.Base, error)
 	// Mask removes secrets from shown texts; nil: texts are shown as logged.
 	Mask turns.Masker
-	// Spaces is how many spaces are tracked at once; 0: DefaultSpaces.
+	// Spaces is how many spaces are tracked at once; 0: defaultSpaces.
 	Spaces int
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
@@ -77,7 +77,7 @@ type TurnStore struct {
 	wait sync.WaitGroup // tailers
 
 	dbMu    sync.Mutex // held while the indexes are opened or closed
-	db      *TurnDB    // nil: not opened yet
+	db      *turnDB    // nil: not opened yet
 	flushed time.Time  // when the last flush was started
 
 	mu      sync.Mutex
@@ -89,7 +89,7 @@ type TurnStore struct {
 // NewTurnStore returns a Store. Close must be called.
 func NewTurnStore(o TurnOptions) *TurnStore {
 	if o.Spaces <= 0 {
-		o.Spaces = DefaultSpaces
+		o.Spaces = defaultSpaces
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -127,7 +127,7 @@ func (s *TurnStore) Close() {
 }
 
 // rows returns the rows of a space, empty ones with reset.
-func (s *TurnStore) rows(name, log string, reset bool) (*TurnSpace, error) {
+func (s *TurnStore) rows(name, log string, reset bool) (*turnSpace, error) {
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
 	if err := s.openLocked(); err != nil {
@@ -139,7 +139,7 @@ func (s *TurnStore) rows(name, log string, reset bool) (*TurnSpace, error) {
 // openLocked opens the database unless it is open, and begins a new one in place of a
 // damaged one. If there can be none in its folder, it is in memory.
 func (s *TurnStore) openLocked() error {
-	o := TurnDBOptions{Dir: s.opts.Dir, Logger: s.opts.Logger, FS: s.opts.fs}
+	o := turnDBOptions{Dir: s.opts.Dir, Logger: s.opts.Logger, FS: s.opts.fs}
 	if s.db != nil {
 		if !s.db.Damaged() {
 			return nil
@@ -149,10 +149,10 @@ func (s *TurnStore) openLocked() error {
 			s.opts.Logger.Debug("close the index of turns", "error", err)
 		}
 	}
-	db, err := OpenTurnDB(o)
+	db, err := openTurnDB(o)
 	if err != nil {
 		s.opts.Logger.Error("the index of turns is in memory until the next start", "error", err)
-		db, err = OpenTurnDB(TurnDBOptions{Logger: s.opts.Logger})
+		db, err = openTurnDB(turnDBOptions{Logger: s.opts.Logger})
 		if err != nil {
 			return err
 		}

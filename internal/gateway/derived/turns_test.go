@@ -388,8 +388,8 @@ func TestListener_AfterReload(t *testing.T) {
 
 // TestCacheShare: the cached contents of all spaces together are bounded.
 func TestCacheShare(t *testing.T) {
-	for n := 1; n <= DefaultSpaces; n++ {
-		if share := cacheShare(n); share > turns.DefaultCacheBytes || n*share > cacheBytes || share < cacheBytes/DefaultSpaces {
+	for n := 1; n <= defaultSpaces; n++ {
+		if share := cacheShare(n); share > turns.DefaultCacheBytes || n*share > cacheBytes || share < cacheBytes/defaultSpaces {
 			t.Errorf("%d spaces have %d bytes each", n, share)
 		}
 	}

@@ -11,28 +11,28 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TurnSpace is the rows of one space. Rows that are set are in a batch until Commit.
-type TurnSpace struct {
-	db     *TurnDB
+// turnSpace is the rows of one space. Rows that are set are in a batch until Commit.
+type turnSpace struct {
+	db     *turnDB
 	prefix []byte
 	batch  *pebble.Batch // indexed: it is read together with the store
 	buf    []byte
 }
 
-var _ turns.Rows = (*TurnSpace)(nil)
+var _ turns.Rows = (*turnSpace)(nil)
 
-func (s *TurnSpace) key(key []byte) []byte {
+func (s *turnSpace) key(key []byte) []byte {
 	s.buf = append(append(s.buf[:0], s.prefix...), key...)
 	return s.buf
 }
 
-func (s *TurnSpace) rowKey(list []byte, seq protocol.Seq) []byte {
+func (s *turnSpace) rowKey(list []byte, seq protocol.Seq) []byte {
 	s.buf = binary.BigEndian.AppendUint64(s.key(list), uint64(seq))
 	return s.buf
 }
 
 // Get returns a row; nil: there is none.
-func (s *TurnSpace) Get(key []byte) (row []byte, err error) {
+func (s *turnSpace) Get(key []byte) (row []byte, err error) {
 	err = s.db.With(func(*pebble.DB) error {
 		row, err = derivedb.Get(s.batch, s.key(key))
 		return err
@@ -41,36 +41,36 @@ func (s *TurnSpace) Get(key []byte) (row []byte, err error) {
 }
 
 // Set stores a row.
-func (s *TurnSpace) Set(key, value []byte) error {
+func (s *turnSpace) Set(key, value []byte) error {
 	return s.db.With(func(*pebble.DB) error { return s.batch.Set(s.key(key), value, nil) })
 }
 
 // Delete removes a row.
-func (s *TurnSpace) Delete(key []byte) error {
+func (s *turnSpace) Delete(key []byte) error {
 	return s.db.With(func(*pebble.DB) error { return s.batch.Delete(s.key(key), nil) })
 }
 
 // Add stores a row of a list.
-func (s *TurnSpace) Add(list []byte, seq protocol.Seq, value []byte) error {
+func (s *turnSpace) Add(list []byte, seq protocol.Seq, value []byte) error {
 	return s.db.With(func(*pebble.DB) error { return s.batch.Set(s.rowKey(list, seq), value, nil) })
 }
 
 // Remove removes a row of a list.
-func (s *TurnSpace) Remove(list []byte, seq protocol.Seq) error {
+func (s *turnSpace) Remove(list []byte, seq protocol.Seq) error {
 	return s.db.With(func(*pebble.DB) error { return s.batch.Delete(s.rowKey(list, seq), nil) })
 }
 
 // Before returns the last rows of a list below a Seq, the last one first.
-func (s *TurnSpace) Before(list []byte, before protocol.Seq, most int) ([]turns.Row, error) {
+func (s *turnSpace) Before(list []byte, before protocol.Seq, most int) ([]turns.Row, error) {
 	return s.rows(list, 0, before, most, true)
 }
 
 // From returns the first rows of a list from a Seq on.
-func (s *TurnSpace) From(list []byte, from protocol.Seq, most int) ([]turns.Row, error) {
+func (s *turnSpace) From(list []byte, from protocol.Seq, most int) ([]turns.Row, error) {
 	return s.rows(list, from, ^protocol.Seq(0), most, false)
 }
 
-func (s *TurnSpace) rows(list []byte, lower, upper protocol.Seq, most int, backward bool) (rows []turns.Row, err error) {
+func (s *turnSpace) rows(list []byte, lower, upper protocol.Seq, most int, backward bool) (rows []turns.Row, err error) {
 	bounds := &pebble.IterOptions{LowerBound: slices.Clone(s.rowKey(list, lower)), UpperBound: slices.Clone(s.rowKey(list, upper))}
 	err = s.db.With(func(*pebble.DB) (err error) {
 		it, err := s.batch.NewIter(bounds)
@@ -93,7 +93,7 @@ func (s *TurnSpace) rows(list []byte, lower, upper protocol.Seq, most int, backw
 
 // Commit stores all rows of the batch in one step. They reach the disk later, in the
 // order of the commits.
-func (s *TurnSpace) Commit() error {
+func (s *turnSpace) Commit() error {
 	return s.db.With(func(store *pebble.DB) error {
 		err := s.batch.Commit(pebble.NoSync)
 		s.batch = store.NewIndexedBatch()

@@ -184,7 +184,7 @@ func (c *caller) takeAnswer(ctx context.Context) (bool, error) {
 // inputRequired is the result of a call that needs an answer.
 func inputRequired(r *relayed, id protocol.ID, question *protocol.Envelope) mcp.Result {
 	params := json.RawMessage(question.ParsePayload().Get("params").Raw())
-	return RawResult(object(
+	return rawResult(object(
 		"resultType", "input_required",
 		"inputRequests", map[string]any{string(question.ID): map[string]any{"method": elicit.Method, "params": params}},
 		"requestState", statePrefix+cursor{question.Seq, ""}.String()+" "+string(id),

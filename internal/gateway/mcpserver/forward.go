@@ -137,7 +137,7 @@ func relayedOf(host protocol.ParticipantID, method string, req mcp.Request, para
 	}
 	delete(r.params, "_meta")
 	maps.Copy(r.meta, params.GetMeta())
-	if revisionOf(req) < Sessionless && method == methodCall {
+	if revisionOf(req) < sessionless && method == methodCall {
 		r.meta[mcp.MetaKeyLogLevel] = "info" // later revisions send no log messages without it
 	}
 	return r, nil
@@ -189,7 +189,7 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 		}
 	}
 	if err != nil {
-		return nil, Refusal(err)
+		return nil, refusal(err)
 	}
 	question, got, at, err := c.untilAsked(ctx, r, e.ID, wait)
 	if question != nil {
@@ -199,13 +199,13 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 		return c.proposeInstead(ctx, r, key, err)
 	}
 	if err != nil {
-		return nil, Refusal(err)
+		return nil, refusal(err)
 	}
 	if got != nil {
-		return ForwardedResult(got, revisionOf(r.req))
+		return forwardedResult(got, revisionOf(r.req))
 	}
 	if r.method != methodCall {
-		return nil, &jsonrpc.Error{Code: CodeFailed, Message: fmt.Sprintf("%s has not answered in time", r.host)}
+		return nil, &jsonrpc.Error{Code: codeFailed, Message: fmt.Sprintf("%s has not answered in time", r.host)}
 	}
 	return notDone(r, &answered{Note: notice, State: callPending, ID: string(e.ID), Cursor: at.String(), Next: awaitResponse})
 }
@@ -218,7 +218,7 @@ func (c *caller) proposeInstead(ctx context.Context, r *relayed, key string, cau
 	}
 	proposed, err := c.propose(ctx, proposeInput{Participant: string(r.host), Tool: tool, Arguments: r.params["arguments"], Key: key})
 	if err != nil {
-		return nil, Refusal(cause) // it may neither call nor propose
+		return nil, refusal(cause) // it may neither call nor propose
 	}
 	return notDone(r, &answered{Note: notice, State: callProposed, ID: proposed.ID, Cursor: proposed.Cursor, Next: proposed.Next})
 }
@@ -234,7 +234,7 @@ func notDone(r *relayed, out *answered) (mcp.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RawResult(text, revisionOf(r.req)), nil
+	return rawResult(text, revisionOf(r.req)), nil
 }
 
 // passOn passes a notification of the participant that handles a request on to

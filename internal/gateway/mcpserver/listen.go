@@ -77,7 +77,7 @@ func (l *listener) register(ctx context.Context) error {
 		e := requestTo(l.c.of, "", method, map[string]any{})
 		receipt, err := l.c.client.Send(ctx, l.c.space, e)
 		if err != nil {
-			return Refusal(err)
+			return refusal(err)
 		}
 		in.sent(&e, receipt.Seq)
 	}
@@ -204,7 +204,7 @@ func (l *listener) tools(ctx context.Context) {
 		}
 	}
 	for name, f := range now {
-		if had, ok := l.have[name]; !ok || string(EncodeJSON(had.tool)) != string(EncodeJSON(f.tool)) {
+		if had, ok := l.have[name]; !ok || string(encodeJSON(had.tool)) != string(encodeJSON(f.tool)) {
 			addForeign(l.server, f)
 			l.have[name] = f
 		}

@@ -55,15 +55,15 @@ func withoutArguments(text json.RawMessage) json.RawMessage {
 		return nil
 	}
 	delete(params, "arguments")
-	payload["params"] = EncodeJSON(params)
-	c["payload"] = EncodeJSON(payload)
-	return EncodeJSON(c)
+	payload["params"] = encodeJSON(params)
+	c["payload"] = encodeJSON(payload)
+	return encodeJSON(c)
 }
 
 // MayCall reports whether the participant may call a tool, and whether it may
 // propose the call.
 func (r Rights) MayCall(host protocol.ParticipantID, tool string) (now, proposable bool) {
-	text := EncodeJSON(map[string]any{
+	text := encodeJSON(map[string]any{
 		"jsonrpc": "2.0", "id": "1", "method": "tools/call", "participant_id": host,
 		"params": map[string]any{"name": tool, "arguments": struct{}{}},
 	})
@@ -84,8 +84,8 @@ func IsForeignTool(name string) bool {
 	return strings.Contains(name, "__") || textutil.IsHashedToolName(name)
 }
 
-// EncodeJSON returns a text, or a value of JSON that was read, as JSON.
-func EncodeJSON(v any) json.RawMessage {
+// encodeJSON returns a text, or a value of JSON that was read, as JSON.
+func encodeJSON(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // of texts, and JSON that was read

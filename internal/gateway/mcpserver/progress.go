@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ProgressToken is the field of _meta with which a client requests progress.
-const ProgressToken = "progressToken"
+// progressToken is the field of _meta with which a client requests progress.
+const progressToken = "progressToken"
 
 // Report sends the progress of a request to its client.
 type Report struct {
@@ -27,7 +27,7 @@ type key struct{}
 // WithReport adds the report of a request, if its client wants one.
 func WithReport(ctx context.Context, req mcp.Request, meta map[string]any) context.Context {
 	session, ok := req.GetSession().(*mcp.ServerSession)
-	if token := meta[ProgressToken]; ok && token != nil {
+	if token := meta[progressToken]; ok && token != nil {
 		return context.WithValue(ctx, key{}, &Report{session: session, token: token, last: -1})
 	}
 	return ctx

@@ -13,82 +13,82 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Sessionless is the first revision of MCP in which each request names its
+// sessionless is the first revision of MCP in which each request names its
 // revision.
-const Sessionless = "2026-07-28"
+const sessionless = "2026-07-28"
 
-// CodeFailed is the JSON-RPC code of errors of the gateway.
-const CodeFailed = -32000
+// codeFailed is the JSON-RPC code of errors of the gateway.
+const codeFailed = -32000
 
-// Forwarded is a result as another participant wrote it: the types of the SDK
+// forwarded is a result as another participant wrote it: the types of the SDK
 // would round numbers and drop unknown fields.
-type Forwarded struct {
+type forwarded struct {
 	mcp.ResultBase
 	JSON       json.RawMessage // an object
 	resultType string          // if the participant wrote none
 }
 
 // MarshalJSON returns the result.
-func (r *Forwarded) MarshalJSON() ([]byte, error) {
+func (r *forwarded) MarshalJSON() ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(r.JSON, &fields); err != nil {
 		return nil, err
 	}
 	if _, ok := fields["resultType"]; !ok && r.resultType != "" {
-		fields["resultType"] = EncodeJSON(r.resultType)
+		fields["resultType"] = encodeJSON(r.resultType)
 	}
 	if _, ok := fields["cacheScope"]; ok {
-		fields["cacheScope"] = EncodeJSON("private") // others may have other rights
+		fields["cacheScope"] = encodeJSON("private") // others may have other rights
 	}
 	if len(r.Meta) > 0 {
 		meta := make(map[string]json.RawMessage)
 		for name, value := range r.Meta {
-			meta[name] = EncodeJSON(value)
+			meta[name] = encodeJSON(value)
 		}
 		if own, ok := fields["_meta"]; ok {
 			if err := json.Unmarshal(own, &meta); err != nil { // replaces the same names
 				return nil, err
 			}
 		}
-		fields["_meta"] = EncodeJSON(meta)
+		fields["_meta"] = encodeJSON(meta)
 	}
 	return json.Marshal(fields)
 }
 
-// ForwardedResult returns the result of a response, or its error, for a client of a
+// forwardedResult returns the result of a response, or its error, for a client of a
 // revision.
-func ForwardedResult(e *protocol.Envelope, revision string) (*Forwarded, error) {
+func forwardedResult(e *protocol.Envelope, revision string) (*forwarded, error) {
 	payload := e.ParsePayload()
 	if failed := payload.Get("error"); failed.Exists() {
-		out := &jsonrpc.Error{Code: CodeFailed, Message: failed.Get("message").Text(), Data: json.RawMessage(failed.Get("data").Raw())}
-		_ = json.Unmarshal(failed.Get("code").Raw(), &out.Code) // otherwise CodeFailed
+		out := &jsonrpc.Error{Code: codeFailed, Message: failed.Get("message").Text(), Data: json.RawMessage(failed.Get("data").Raw())}
+		_ = json.Unmarshal(failed.Get("code").Raw(), &out.Code) // otherwise codeFailed
 		return nil, out
 	}
 	result := payload.Get("result")
 	if result.Type() != protocol.TypeObject {
-		return nil, &jsonrpc.Error{Code: CodeFailed, Message: fmt.Sprintf("the response of %s has no result", e.From)}
+		return nil, &jsonrpc.Error{Code: codeFailed, Message: fmt.Sprintf("the response of %s has no result", e.From)}
 	}
-	if revision < Sessionless && result.Get("resultType").Text() == "input_required" {
-		return nil, &jsonrpc.Error{Code: CodeFailed, Message: fmt.Sprintf("%s asks for input, which needs a client of revision %s", e.From, Sessionless)}
+	if revision < sessionless && result.Get("resultType").Text() == "input_required" {
+		return nil, &jsonrpc.Error{Code: codeFailed, Message: fmt.Sprintf("%s asks for input, which needs a client of revision %s", e.From, sessionless)}
 	}
-	return RawResult(result.Raw(), revision), nil
+	return rawResult(result.Raw(), revision), nil
 }
 
-// RawResult returns a result for a client of a revision: later ones have a type.
-func RawResult(result []byte, revision string) *Forwarded {
-	out := &Forwarded{JSON: result}
-	if revision >= Sessionless {
+// rawResult returns a result for a client of a revision: later ones have a type.
+func rawResult(result []byte, revision string) *forwarded {
+	out := &forwarded{JSON: result}
+	if revision >= sessionless {
 		out.resultType = "complete"
 	}
 	return out
 }
 
-// Refusal returns an error of the API as a JSON-RPC error.
-func Refusal(err error) error {
+// refusal returns an error of the API as a JSON-RPC error.
+func refusal(err error) error {
 	var refused *protocol.Error
 	if !errors.As(err, &refused) {
 		return err
 	}
 	data, _ := json.Marshal(map[string]any{"error": refused.Code}) // a text
-	return &jsonrpc.Error{Code: CodeFailed, Message: refused.Message, Data: data}
+	return &jsonrpc.Error{Code: codeFailed, Message: refused.Message, Data: data}
 }

@@ -231,7 +231,7 @@ func asksOf(body []byte) (asks, []byte) {
 	meta := params.Get("_meta")
 	a := asks{
 		method: doc.Root().Get("method").Text(), name: params.Get("name").Text(),
-		token: meta.Get(ProgressToken).Exists(), meta: meta,
+		token: meta.Get(progressToken).Exists(), meta: meta,
 		sessionless: meta.Get(mcp.MetaKeyProtocolVersion).Exists(), modes: modesOf(params.Get("capabilities")), inputs: params.Get("inputResponses"),
 		fault: faultOf(doc.Root()),
 	}

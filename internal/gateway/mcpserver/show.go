@@ -60,7 +60,7 @@ func (v *view) show(ctx context.Context, c *caller) error {
 		}
 	}
 	version := versionOf(tools)
-	own := sha256.Sum256(append(version[:], EncodeJSON(v.shown.about)...))
+	own := sha256.Sum256(append(version[:], encodeJSON(v.shown.about)...))
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.server == nil || own != v.version {
@@ -104,7 +104,7 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 	if got[e.ID] == nil {
 		return c.silent()
 	}
-	answer, err := ForwardedResult(got[e.ID], "")
+	answer, err := forwardedResult(got[e.ID], "")
 	if err != nil {
 		return protocol.Errorf(protocol.CodeNotFound, "The participant %s offers no MCP server: %s", c.of, err)
 	}
@@ -187,7 +187,7 @@ func relayAll(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, err
 		}
 		out, err := c.relay(WithReport(ctx, req, r.meta), r)
-		if list, ok := out.(*Forwarded); ok && err == nil && method == methodList {
+		if list, ok := out.(*forwarded); ok && err == nil && method == methodList {
 			list.JSON = withLegalNames(list.JSON)
 		}
 		return out, err
@@ -208,13 +208,13 @@ func withLegalNames(list json.RawMessage) json.RawMessage {
 		if json.Unmarshal(tool["name"], &name) != nil || textutil.ToolName(name) == name {
 			continue
 		}
-		tool["name"], changed = EncodeJSON(textutil.ToolName(name)), true
+		tool["name"], changed = encodeJSON(textutil.ToolName(name)), true
 	}
 	if !changed {
 		return list
 	}
-	fields["tools"] = EncodeJSON(tools)
-	return EncodeJSON(fields)
+	fields["tools"] = encodeJSON(tools)
+	return encodeJSON(fields)
 }
 
 // subscribe subscribes to a resource of the participant.

@@ -214,7 +214,7 @@ func versionOf(offered map[string]foreign) [sha256.Size]byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(offered)) {
 		f := offered[name]
-		fmt.Fprintf(h, "%q %q %s\n", f.host, f.name, EncodeJSON(f.tool))
+		fmt.Fprintf(h, "%q %q %s\n", f.host, f.name, encodeJSON(f.tool))
 	}
 	return [sha256.Size]byte(h.Sum(nil))
 }

@@ -45,7 +45,7 @@ type report struct {
 type streamReport struct {
 	Index int    `json:"index"`
 	Log   string `json:"log"`
-	Marks []Mark `json:"marks"`
+	Marks []mark `json:"marks"`
 }
 
 // auditor compares the copy of this gateway with the copies of the others. A
@@ -105,7 +105,7 @@ func (a *auditor) audit() {
 // receive handles one report. nats.go calls it; it does not block.
 func (a *auditor) receive(m *nats.Msg) {
 	var r report
-	if json.Unmarshal(m.Data, &r) != nil || r.Format != ReplicaFormat || r.Gateway == a.j.gateway {
+	if json.Unmarshal(m.Data, &r) != nil || r.Format != replicaFormat || r.Gateway == a.j.gateway {
 		return
 	}
 	select {
@@ -116,7 +116,7 @@ func (a *auditor) receive(m *nats.Msg) {
 
 // send publishes the digests of all streams.
 func (a *auditor) send() {
-	r := report{Format: ReplicaFormat, Gateway: a.j.gateway}
+	r := report{Format: replicaFormat, Gateway: a.j.gateway}
 	for i, s := range a.j.streams {
 		if log, list := s.local.Marks.Latest(); log != "" && s.use.Load() == unneeded {
 			r.Streams = append(r.Streams, streamReport{i, log, list})

@@ -22,15 +22,15 @@ func audited(o *Options) { o.auditEvery = 20 * time.Millisecond }
 
 // sameDigest waits until all journals have the same digest of a space's stream
 // at the same position, and returns it.
-func sameDigest(t *testing.T, space string, journals ...*Journal) Mark {
+func sameDigest(t *testing.T, space string, journals ...*Journal) mark {
 	t.Helper()
-	head := func(j *Journal) (m Mark) {
+	head := func(j *Journal) (m mark) {
 		if log, list := j.streams[j.names.Bucket(space)].local.Marks.Latest(); log != "" {
 			m = list[len(list)-1]
 		}
 		return m
 	}
-	var want Mark
+	var want mark
 	testkit.Eventually(t, "the digests are the same", func() bool {
 		want = head(journals[0])
 		return want.Seq > 0 && !slices.ContainsFunc(journals, func(j *Journal) bool { return head(j) != want })
@@ -65,7 +65,7 @@ func TestAudit_CopiesAgree(t *testing.T) {
 		}
 		wg.Wait()
 		newest := boundsOf(t, a, "lab").newest
-		if err := a.publishControl(t.Context(), "trim", "lab", newest, EncodeTrim(newest)); err != nil {
+		if err := a.publishControl(t.Context(), "trim", "lab", newest, encodeTrim(newest)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestAudit_CopiesAgree(t *testing.T) {
 
 // applyInstead applies a message to a closed replica in place of the last
 // message of a space's stream.
-func applyInstead(t *testing.T, tool *Journal, dir, space string, m AppliedMessage) {
+func applyInstead(t *testing.T, tool *Journal, dir, space string, m appliedMessage) {
 	t.Helper()
 	s := tool.streams[tool.names.Bucket(space)]
 	handle, err := s.open(t.Context())
@@ -97,7 +97,7 @@ func applyInstead(t *testing.T, tool *Journal, dir, space string, m AppliedMessa
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := OpenReplica(dir, testLog(t))
+	r, err := openReplica(dir, testLog(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func applyInstead(t *testing.T, tool *Journal, dir, space string, m AppliedMessa
 		t.Fatalf("position %+v before %d, %v", local.Pos, last.Sequence, err)
 	}
 	m.Seq, m.Time = last.Sequence, last.Time.UnixNano()
-	if err := errors.Join(local.Apply([]AppliedMessage{m}), r.Close()); err != nil {
+	if err := errors.Join(local.Apply([]appliedMessage{m}), r.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,16 +117,16 @@ func (noSink) Applied(uint64, []Applied, bool) {}
 func (noSink) Trimmed(string, uint64)          {}
 
 // skipped is a message that is not applied.
-var skipped = AppliedMessage{Err: ErrInvalidBlock}
+var skipped = appliedMessage{Err: errInvalidBlock}
 
 // A copy that lacks a message, or has an entry that no message has, is detected
 // and replaced; the other gateway keeps its own.
 func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 	t.Parallel()
 	other := chat("b", "mallory")
-	for name, instead := range map[string]AppliedMessage{
+	for name, instead := range map[string]appliedMessage{
 		"skipped message": skipped,
-		"other entry":     {Space: "lab", Block: Block{Calls: [][]*journal.Draft{{&other}}}},
+		"other entry":     {Space: "lab", Block: block{Calls: [][]*journal.Draft{{&other}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ControlOverhead bounds the headers of a message with a control block, in bytes.
-const ControlOverhead = 1 << 10
+// controlOverhead bounds the headers of a message with a control block, in bytes.
+const controlOverhead = 1 << 10
 
 // The layout of a block, the data of one message:
 //
@@ -33,11 +33,11 @@ const (
 	magic   = 0xB7
 	version = 1
 
-	// HeaderSize is the size of magic, version and type.
-	HeaderSize = 3
-	// BlockOverhead is an upper bound of the difference in size between a block of one
+	// headerSize is the size of magic, version and type.
+	headerSize = 3
+	// blockOverhead is an upper bound of the difference in size between a block of one
 	// draft that is not packed and the encoded entry.
-	BlockOverhead = HeaderSize + 32
+	blockOverhead = headerSize + 32
 
 	typeDrafts = 1
 	typePacked = 2
@@ -47,32 +47,32 @@ const (
 	typeHold   = 6 // they skip it, too
 )
 
-// MaxDrafts is the maximum number of drafts in a block, and the distance
+// maxDrafts is the maximum number of drafts in a block, and the distance
 // between the Seqs of consecutive messages.
-const MaxDrafts = 1024
+const maxDrafts = 1024
 
-// BlockSeq returns the Seq of the draft at a position in a message of the stream.
-func BlockSeq(message uint64, position int) protocol.Seq {
-	return protocol.Seq(message)*MaxDrafts + protocol.Seq(position)
+// blockSeq returns the Seq of the draft at a position in a message of the stream.
+func blockSeq(message uint64, position int) protocol.Seq {
+	return protocol.Seq(message)*maxDrafts + protocol.Seq(position)
 }
 
-// BlockMessage returns the message that has the draft with this Seq.
-func BlockMessage(seq protocol.Seq) uint64 { return uint64(seq) / MaxDrafts }
+// blockMessage returns the message that has the draft with this Seq.
+func blockMessage(seq protocol.Seq) uint64 { return uint64(seq) / maxDrafts }
 
 // maxUnpacked bounds the size of a packed block after decompression.
 const maxUnpacked = 64 << 20
 
 var (
-	// ErrInvalidBlock means that no gateway wrote the message. All gateways skip it.
-	ErrInvalidBlock = errors.New("not a block")
-	// ErrNewerBlock means that the block has a later version. It must not be skipped,
+	// errInvalidBlock means that no gateway wrote the message. All gateways skip it.
+	errInvalidBlock = errors.New("not a block")
+	// errNewerBlock means that the block has a later version. It must not be skipped,
 	// because gateways that can read it do not skip it.
-	ErrNewerBlock = errors.New("block was written by a later version of the gateway")
+	errNewerBlock = errors.New("block was written by a later version of the gateway")
 )
 
-// Block is a decoded message. Exactly one of the fields Calls, Trim, Base, Epoch and
+// block is a decoded message. Exactly one of the fields Calls, Trim, Base, Epoch and
 // Hold is set.
-type Block struct {
+type block struct {
 	Calls [][]*journal.Draft // the drafts of each Append
 	Trim  protocol.Seq       // the space is trimmed below it
 	Base  journal.Base       // of the space
@@ -87,8 +87,8 @@ type Hold struct {
 	By  string // where that copy is
 }
 
-// AppendDraft appends the encoded draft.
-func AppendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte) {
+// appendDraft appends the encoded draft.
+func appendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte) {
 	e := *d
 	e.Envelope.Seq = 0
 	scratch = journal.AppendEntry(scratch[:0], &e)
@@ -97,15 +97,15 @@ func AppendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte)
 	return append(dst, scratch...), scratch
 }
 
-// EncodeSection returns the section of an Append with the encoded drafts.
-func EncodeSection(count int, drafts []byte) []byte {
+// encodeSection returns the section of an Append with the encoded drafts.
+func encodeSection(count int, drafts []byte) []byte {
 	section := make([]byte, 0, binary.MaxVarintLen16+len(drafts))
 	return append(binary.AppendUvarint(section, uint64(count)), drafts...)
 }
 
-// EncodeDrafts builds a block from sections, packed if it is larger than limit.
-func EncodeDrafts(sections [][]byte, limit int) []byte {
-	size := HeaderSize
+// encodeDrafts builds a block from sections, packed if it is larger than limit.
+func encodeDrafts(sections [][]byte, limit int) []byte {
+	size := headerSize
 	for _, s := range sections {
 		size += len(s)
 	}
@@ -116,7 +116,7 @@ func EncodeDrafts(sections [][]byte, limit int) []byte {
 	if size <= limit {
 		return data
 	}
-	return pack(data[HeaderSize:])
+	return pack(data[headerSize:])
 }
 
 // pack builds a packed block. It has to shrink even the worst JSON of some size
@@ -135,97 +135,97 @@ func unpack(body []byte) ([]byte, error) {
 	r := io.LimitReader(flate.NewReader(bytes.NewReader(body)), maxUnpacked+1)
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("%w: unpack: %w", ErrInvalidBlock, err)
+		return nil, fmt.Errorf("%w: unpack: %w", errInvalidBlock, err)
 	}
 	if len(data) > maxUnpacked {
-		return nil, fmt.Errorf("%w: unpacks to more than %d bytes", ErrInvalidBlock, maxUnpacked)
+		return nil, fmt.Errorf("%w: unpacks to more than %d bytes", errInvalidBlock, maxUnpacked)
 	}
 	return data, nil
 }
 
-// EncodeTrim builds a trim block.
-func EncodeTrim(before protocol.Seq) []byte {
+// encodeTrim builds a trim block.
+func encodeTrim(before protocol.Seq) []byte {
 	return binary.AppendUvarint([]byte{magic, version, typeTrim}, uint64(before))
 }
 
-// EncodeBase builds a block with the base of a space.
-func EncodeBase(base journal.Base) []byte {
+// encodeBase builds a block with the base of a space.
+func encodeBase(base journal.Base) []byte {
 	return append(binary.AppendUvarint([]byte{magic, version, typeBase}, uint64(base.Before)), base.Data...)
 }
 
-// EncodeEpoch builds a block that begins an epoch of the stream.
-func EncodeEpoch(name string, reset bool) []byte {
+// encodeEpoch builds a block that begins an epoch of the stream.
+func encodeEpoch(name string, reset bool) []byte {
 	header := []byte{magic, version, typeEpoch, 0}
 	if reset {
-		header[HeaderSize] = 1
+		header[headerSize] = 1
 	}
 	return append(header, name...)
 }
 
-// EncodeHold builds a block that holds a stream back.
-func EncodeHold(h Hold) []byte {
+// encodeHold builds a block that holds a stream back.
+func encodeHold(h Hold) []byte {
 	return append(binary.AppendUvarint([]byte{magic, version, typeHold}, h.Seq), h.By...)
 }
 
-// DecodeBlock decodes a message. Err: ErrInvalid, ErrNewer.
-func DecodeBlock(data []byte) (Block, error) {
-	if len(data) < HeaderSize || data[0] != magic {
-		return Block{}, ErrInvalidBlock
+// decodeBlock decodes a message. Err: ErrInvalid, ErrNewer.
+func decodeBlock(data []byte) (block, error) {
+	if len(data) < headerSize || data[0] != magic {
+		return block{}, errInvalidBlock
 	}
 	if data[1] != version {
-		return Block{}, fmt.Errorf("%w: format %d, this build reads %d", ErrNewerBlock, data[1], version)
+		return block{}, fmt.Errorf("%w: format %d, this build reads %d", errNewerBlock, data[1], version)
 	}
-	body := data[HeaderSize:]
+	body := data[headerSize:]
 	switch data[2] {
 	case typeTrim:
 		before, rest, ok := cutUvarint(body)
 		if !ok || len(rest) > 0 || before == 0 {
-			return Block{}, fmt.Errorf("%w: trim", ErrInvalidBlock)
+			return block{}, fmt.Errorf("%w: trim", errInvalidBlock)
 		}
-		return Block{Trim: protocol.Seq(before)}, nil
+		return block{Trim: protocol.Seq(before)}, nil
 	case typeBase:
 		before, rest, ok := cutUvarint(body)
 		if !ok || before == 0 {
-			return Block{}, fmt.Errorf("%w: base", ErrInvalidBlock)
+			return block{}, fmt.Errorf("%w: base", errInvalidBlock)
 		}
-		return Block{Base: journal.Base{Data: rest, Before: protocol.Seq(before)}}, nil
+		return block{Base: journal.Base{Data: rest, Before: protocol.Seq(before)}}, nil
 	case typeEpoch:
 		if len(body) < 2 {
-			return Block{}, fmt.Errorf("%w: epoch", ErrInvalidBlock)
+			return block{}, fmt.Errorf("%w: epoch", errInvalidBlock)
 		}
-		return Block{Epoch: string(body[1:]), Reset: body[0] != 0}, nil
+		return block{Epoch: string(body[1:]), Reset: body[0] != 0}, nil
 	case typeHold:
 		seq, by, ok := cutUvarint(body)
 		if !ok || seq == 0 {
-			return Block{}, fmt.Errorf("%w: hold", ErrInvalidBlock)
+			return block{}, fmt.Errorf("%w: hold", errInvalidBlock)
 		}
-		return Block{Hold: Hold{Seq: seq, By: string(by)}}, nil
+		return block{Hold: Hold{Seq: seq, By: string(by)}}, nil
 	case typePacked:
 		unpacked, err := unpack(body)
 		if err != nil {
-			return Block{}, err
+			return block{}, err
 		}
 		return decodeCalls(unpacked)
 	case typeDrafts:
 		return decodeCalls(body)
 	}
-	return Block{}, fmt.Errorf("%w: type %d", ErrInvalidBlock, data[2])
+	return block{}, fmt.Errorf("%w: type %d", errInvalidBlock, data[2])
 }
 
-func decodeCalls(body []byte) (Block, error) {
-	var b Block
+func decodeCalls(body []byte) (block, error) {
+	var b block
 	total := 0
 	for len(body) > 0 {
 		n, rest, ok := cutUvarint(body)
-		if !ok || n == 0 || n > uint64(MaxDrafts-total) {
-			return Block{}, fmt.Errorf("%w: number of drafts", ErrInvalidBlock)
+		if !ok || n == 0 || n > uint64(maxDrafts-total) {
+			return block{}, fmt.Errorf("%w: number of drafts", errInvalidBlock)
 		}
 		call := make([]*journal.Draft, n)
 		for i := range call {
 			var err error
 			call[i], rest, err = decodeDraft(rest)
 			if err != nil {
-				return Block{}, err
+				return block{}, err
 			}
 		}
 		b.Calls = append(b.Calls, call)
@@ -233,7 +233,7 @@ func decodeCalls(body []byte) (Block, error) {
 		body = rest
 	}
 	if total == 0 {
-		return Block{}, fmt.Errorf("%w: no drafts", ErrInvalidBlock)
+		return block{}, fmt.Errorf("%w: no drafts", errInvalidBlock)
 	}
 	return b, nil
 }
@@ -241,18 +241,18 @@ func decodeCalls(body []byte) (Block, error) {
 func decodeDraft(body []byte) (*journal.Draft, []byte, error) {
 	basis, body, ok := cutUvarint(body)
 	if !ok {
-		return nil, nil, fmt.Errorf("%w: basis", ErrInvalidBlock)
+		return nil, nil, fmt.Errorf("%w: basis", errInvalidBlock)
 	}
 	size, body, ok := cutUvarint(body)
 	if !ok || size > uint64(len(body)) {
-		return nil, nil, fmt.Errorf("%w: length of a draft", ErrInvalidBlock)
+		return nil, nil, fmt.Errorf("%w: length of a draft", errInvalidBlock)
 	}
 	if size > 0 && body[0] > journal.MaxVersion {
-		return nil, nil, fmt.Errorf("%w: an entry of format %d, this build reads up to %d", ErrNewerBlock, body[0], journal.MaxVersion)
+		return nil, nil, fmt.Errorf("%w: an entry of format %d, this build reads up to %d", errNewerBlock, body[0], journal.MaxVersion)
 	}
 	e, err := journal.DecodeEntry(body[:size])
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrInvalidBlock, err)
+		return nil, nil, fmt.Errorf("%w: %w", errInvalidBlock, err)
 	}
 	e.CheckedAtStateSeq = protocol.Seq(basis)
 	return e, body[size:], nil

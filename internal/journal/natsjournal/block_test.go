@@ -14,9 +14,9 @@ import (
 func section(drafts ...journal.Draft) []byte {
 	var out, scratch []byte
 	for i := range drafts {
-		out, scratch = AppendDraft(out, scratch, &drafts[i])
+		out, scratch = appendDraft(out, scratch, &drafts[i])
 	}
-	return EncodeSection(len(drafts), out)
+	return encodeSection(len(drafts), out)
 }
 
 func blockChat(id, from string) journal.Draft {
@@ -36,7 +36,7 @@ func TestDecode(t *testing.T) {
 	hidden.Hidden, hidden.Private, hidden.Audience = true, []byte("note"), []protocol.ParticipantID{"alice"}
 	sections := [][]byte{section(blockChat("a", "alice"), blockGrant("b", 7)), section(hidden)}
 	for _, limit := range []int{1 << 20, 0} { // plain, and packed
-		b, err := DecodeBlock(EncodeDrafts(sections, limit))
+		b, err := decodeBlock(encodeDrafts(sections, limit))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,61 +51,61 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	base := journal.Base{Data: []byte("folded"), Before: 12}
-	if b, err := DecodeBlock(EncodeBase(base)); err != nil || string(b.Base.Data) != "folded" || b.Base.Before != 12 {
+	if b, err := decodeBlock(encodeBase(base)); err != nil || string(b.Base.Data) != "folded" || b.Base.Before != 12 {
 		t.Errorf("base: %+v, %v", b, err)
 	}
-	if b, err := DecodeBlock(EncodeTrim(12)); err != nil || b.Trim != 12 {
+	if b, err := decodeBlock(encodeTrim(12)); err != nil || b.Trim != 12 {
 		t.Errorf("trim: %+v, %v", b, err)
 	}
 	hold := Hold{Seq: 12, By: "host:/data"}
-	if b, err := DecodeBlock(EncodeHold(hold)); err != nil || b.Hold != hold {
+	if b, err := decodeBlock(encodeHold(hold)); err != nil || b.Hold != hold {
 		t.Errorf("hold: %+v, %v", b, err)
 	}
 }
 
 func TestDecode_Invalid(t *testing.T) {
-	good := EncodeDrafts([][]byte{section(blockChat("a", "alice"))}, 1<<20)
+	good := encodeDrafts([][]byte{section(blockChat("a", "alice"))}, 1<<20)
 	newer := slices.Clone(good)
 	newer[1]++
 	newerEntry := slices.Clone(good)
 	version := journal.AppendEntry(nil, new(journal.Entry))[0]
-	newerEntry[bytes.IndexByte(good[HeaderSize+9:], version)+HeaderSize+9] = journal.MaxVersion + 1
+	newerEntry[bytes.IndexByte(good[headerSize+9:], version)+headerSize+9] = journal.MaxVersion + 1
 	many := append([]byte{magic, version, typeDrafts}, 0x81, 0x08) // 1025 drafts
 	for name, test := range map[string]struct {
 		data []byte
 		want error
 	}{
-		"empty":           {nil, ErrInvalidBlock},
-		"text":            {[]byte("hello"), ErrInvalidBlock},
-		"newer":           {newer, ErrNewerBlock},
-		"no drafts":       {good[:HeaderSize], ErrInvalidBlock},
-		"cut":             {good[:len(good)-3], ErrInvalidBlock},
-		"too many":        {many, ErrInvalidBlock},
-		"trim of all":     {EncodeTrim(0), ErrInvalidBlock},
-		"base of all":     {EncodeBase(journal.Base{}), ErrInvalidBlock},
-		"hold of nothing": {EncodeHold(Hold{}), ErrInvalidBlock},
-		"not packed":      {[]byte{magic, version, typePacked, 1, 2, 3}, ErrInvalidBlock},
-		"unknown type":    {[]byte{magic, version, 99}, ErrInvalidBlock},
-		"more of a trim":  {append(EncodeTrim(5), 1), ErrInvalidBlock},
+		"empty":           {nil, errInvalidBlock},
+		"text":            {[]byte("hello"), errInvalidBlock},
+		"newer":           {newer, errNewerBlock},
+		"no drafts":       {good[:headerSize], errInvalidBlock},
+		"cut":             {good[:len(good)-3], errInvalidBlock},
+		"too many":        {many, errInvalidBlock},
+		"trim of all":     {encodeTrim(0), errInvalidBlock},
+		"base of all":     {encodeBase(journal.Base{}), errInvalidBlock},
+		"hold of nothing": {encodeHold(Hold{}), errInvalidBlock},
+		"not packed":      {[]byte{magic, version, typePacked, 1, 2, 3}, errInvalidBlock},
+		"unknown type":    {[]byte{magic, version, 99}, errInvalidBlock},
+		"more of a trim":  {append(encodeTrim(5), 1), errInvalidBlock},
 	} {
-		if _, err := DecodeBlock(test.data); !errors.Is(err, test.want) {
+		if _, err := decodeBlock(test.data); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(EncodeDrafts([][]byte{section(blockChat("a", "alice"), blockGrant("b", 7))}, 1<<20))
-	f.Add(EncodeDrafts([][]byte{section(blockChat("a", "alice"))}, 0))
-	f.Add(EncodeTrim(12))
-	f.Add(EncodeBase(journal.Base{Data: []byte("folded"), Before: 12}))
-	f.Add(EncodeEpoch("e", true))
-	f.Add(EncodeHold(Hold{Seq: 12, By: "host:/data"}))
+	f.Add(encodeDrafts([][]byte{section(blockChat("a", "alice"), blockGrant("b", 7))}, 1<<20))
+	f.Add(encodeDrafts([][]byte{section(blockChat("a", "alice"))}, 0))
+	f.Add(encodeTrim(12))
+	f.Add(encodeBase(journal.Base{Data: []byte("folded"), Before: 12}))
+	f.Add(encodeEpoch("e", true))
+	f.Add(encodeHold(Hold{Seq: 12, By: "host:/data"}))
 	f.Add([]byte{magic, version, typeDrafts, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := DecodeBlock(data)
+		b, err := decodeBlock(data)
 		if err != nil {
-			if !errors.Is(err, ErrInvalidBlock) && !errors.Is(err, ErrNewerBlock) {
+			if !errors.Is(err, errInvalidBlock) && !errors.Is(err, errNewerBlock) {
 				t.Errorf("unexpected error %v", err)
 			}
 			return
@@ -120,7 +120,7 @@ func FuzzDecode(f *testing.F) {
 				kinds++
 			}
 		}
-		if kinds != 1 || total > MaxDrafts {
+		if kinds != 1 || total > maxDrafts {
 			t.Errorf("%d drafts, trim %d, base %d, epoch %q and hold %+v", total, b.Trim, b.Base.Before, b.Epoch, b.Hold)
 		}
 	})

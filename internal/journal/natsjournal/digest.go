@@ -10,26 +10,26 @@ import (
 	"sync"
 )
 
-// Digest is the sum of the hashes of a stream's entries. It does not depend on
+// digest is the sum of the hashes of a stream's entries. It does not depend on
 // their order, so entries that retention drops can be subtracted.
-type Digest struct{ hi, lo uint64 }
+type digest struct{ hi, lo uint64 }
 
 const digestBytes = 16
 
-func (d Digest) add(o Digest) Digest { return Digest{d.hi + o.hi, d.lo + o.lo} }
-func (d Digest) sub(o Digest) Digest { return Digest{d.hi - o.hi, d.lo - o.lo} }
+func (d digest) add(o digest) digest { return digest{d.hi + o.hi, d.lo + o.lo} }
+func (d digest) sub(o digest) digest { return digest{d.hi - o.hi, d.lo - o.lo} }
 
-func (d Digest) append(dst []byte) []byte {
+func (d digest) append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, d.hi), d.lo)
 }
 
-func (d Digest) String() string { return hex.EncodeToString(d.append(nil)) }
+func (d digest) String() string { return hex.EncodeToString(d.append(nil)) }
 
 // MarshalText encodes the digest in hexadecimal.
-func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+func (d digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText decodes a digest that MarshalText encoded.
-func (d *Digest) UnmarshalText(text []byte) error {
+func (d *digest) UnmarshalText(text []byte) error {
 	data, err := hex.DecodeString(string(text))
 	if err != nil || len(data) != digestBytes {
 		return errors.New("not a digest")
@@ -39,8 +39,8 @@ func (d *Digest) UnmarshalText(text []byte) error {
 }
 
 // decodeDigest decodes a digest that append encoded.
-func decodeDigest(b []byte) Digest {
-	return Digest{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}
+func decodeDigest(b []byte) digest {
+	return digest{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}
 }
 
 // entryHasher hashes entries. It is not safe for concurrent use.
@@ -51,7 +51,7 @@ type entryHasher struct {
 
 // sum returns the digest of one entry. It covers the space and the encoding,
 // which includes the Seq.
-func (e *entryHasher) sum(space string, encoded []byte) Digest {
+func (e *entryHasher) sum(space string, encoded []byte) digest {
 	if e.h == nil {
 		e.h = sha256.New()
 	}
@@ -72,29 +72,29 @@ const (
 	maxMarks = 512
 )
 
-// Mark is the digest of a stream's entries up to a message.
-type Mark struct {
+// mark is the digest of a stream's entries up to a message.
+type mark struct {
 	Seq    uint64 `json:"seq"`
-	Digest Digest `json:"digest"`
+	Digest digest `json:"digest"`
 }
 
-// Marks holds the recent marks of a stream. It is safe for concurrent use.
-type Marks struct {
+// marks holds the recent marks of a stream. It is safe for concurrent use.
+type marks struct {
 	mu   sync.Mutex
 	log  string // id of the log that the marks belong to
-	kept []Mark // at multiples of markEvery
-	head Mark   // of the last batch
+	kept []mark // at multiples of markEvery
+	head mark   // of the last batch
 }
 
 // clear drops all marks, because later ones belong to another copy or log.
-func (m *Marks) clear() {
+func (m *marks) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.log, m.kept, m.head = "", nil, Mark{}
+	m.log, m.kept, m.head = "", nil, mark{}
 }
 
 // record adds the marks of a batch, which ends with head.
-func (m *Marks) record(log string, passed []Mark, head Mark) {
+func (m *marks) record(log string, passed []mark, head mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if log != m.log {
@@ -107,7 +107,7 @@ func (m *Marks) record(log string, passed []Mark, head Mark) {
 
 // Latest returns the id of the log, its head, and before it the last kept mark,
 // if any. log is "" if there are no marks.
-func (m *Marks) Latest() (log string, list []Mark) {
+func (m *marks) Latest() (log string, list []mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.log == "" {
@@ -122,7 +122,7 @@ func (m *Marks) Latest() (log string, list []Mark) {
 
 // Compare returns the last mark of list, which is sorted, that is also kept
 // here, and its digest here. ok is false if no mark is.
-func (m *Marks) Compare(log string, list []Mark) (theirs Mark, mine Digest, ok bool) {
+func (m *marks) Compare(log string, list []mark) (theirs mark, mine digest, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if log == "" || log != m.log {

@@ -7,19 +7,19 @@ import (
 )
 
 func TestMarks_Compare(t *testing.T) {
-	var m Marks
+	var m marks
 	if log, list := m.Latest(); log != "" || list != nil {
 		t.Errorf("no marks: %q %v", log, list)
 	}
-	if _, _, ok := m.Compare("", []Mark{{}}); ok {
+	if _, _, ok := m.Compare("", []mark{{}}); ok {
 		t.Error("marks without a log are compared")
 	}
 	for i := range uint64(maxMarks + 2) {
 		seq := (i + 1) * markEvery
-		m.record("a", []Mark{{seq, Digest{lo: seq}}}, Mark{seq + 1, Digest{lo: seq + 1}})
+		m.record("a", []mark{{seq, digest{lo: seq}}}, mark{seq + 1, digest{lo: seq + 1}})
 	}
 	last := uint64(maxMarks+2) * markEvery
-	if log, list := m.Latest(); log != "a" || !slices.Equal(list, []Mark{{last, Digest{lo: last}}, {last + 1, Digest{lo: last + 1}}}) {
+	if log, list := m.Latest(); log != "a" || !slices.Equal(list, []mark{{last, digest{lo: last}}, {last + 1, digest{lo: last + 1}}}) {
 		t.Errorf("latest: %q %v", log, list)
 	}
 	for name, test := range map[string]struct {
@@ -34,9 +34,9 @@ func TestMarks_Compare(t *testing.T) {
 		"other log":    {"b", []uint64{last}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var list []Mark
+			var list []mark
 			for _, seq := range test.seqs {
-				list = append(list, Mark{Seq: seq})
+				list = append(list, mark{Seq: seq})
 			}
 			theirs, mine, ok := m.Compare(test.log, list)
 			if theirs.Seq != test.want || mine.lo != test.want || ok != (test.want > 0) {
@@ -44,16 +44,16 @@ func TestMarks_Compare(t *testing.T) {
 			}
 		})
 	}
-	m.record("b", nil, Mark{Seq: 7})
-	if log, list := m.Latest(); log != "b" || !slices.Equal(list, []Mark{{Seq: 7}}) {
+	m.record("b", nil, mark{Seq: 7})
+	if log, list := m.Latest(); log != "b" || !slices.Equal(list, []mark{{Seq: 7}}) {
 		t.Errorf("of another log: %q %v", log, list)
 	}
 }
 
 func TestMark_JSON(t *testing.T) {
-	want := Mark{7, Digest{1, 1 << 63}}
+	want := mark{7, digest{1, 1 << 63}}
 	data, err := json.Marshal(want)
-	var got Mark
+	var got mark
 	if err != nil || json.Unmarshal(data, &got) != nil || got != want {
 		t.Errorf("%s: %+v, %v", data, got, err)
 	}
@@ -66,8 +66,8 @@ func TestMark_JSON(t *testing.T) {
 
 func FuzzDecodePosition(f *testing.F) {
 	f.Add([]byte(nil))
-	f.Add(Position{Created: 1_700_000_000_000_000_000, Seq: 300, Time: -1, Digest: Digest{1, 2}}.encode())
-	f.Add(append(Position{}.encode(), 0))
+	f.Add(position{Created: 1_700_000_000_000_000_000, Seq: 300, Time: -1, Digest: digest{1, 2}}.encode())
+	f.Add(append(position{}.encode(), 0))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := decodePosition(data)
 		if err != nil {

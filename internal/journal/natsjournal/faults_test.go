@@ -244,8 +244,8 @@ func TestReplica_Rebuilt(t *testing.T) {
 				t.Errorf("the ids are forgotten: %+v", r)
 			}
 			closeTest(t, j)
-			if format := setReplicaFormat(t, dir, ReplicaFormat); format != ReplicaFormat {
-				t.Errorf("the replica has format %q, want %q", format, ReplicaFormat)
+			if format := setReplicaFormat(t, dir, replicaFormat); format != replicaFormat {
+				t.Errorf("the replica has format %q, want %q", format, replicaFormat)
 			}
 		})
 	}
@@ -348,7 +348,7 @@ func TestForeignMessages(t *testing.T) {
 		subject:               "garbage",
 		subject + ".and.more": "garbage",
 		strings.TrimSuffix(j.names.All(0), ">") + "%zz":      "garbage",
-		strings.TrimSuffix(j.names.All(1), ">") + "no-space": string(EncodeTrim(7)), // of another stream, mostly
+		strings.TrimSuffix(j.names.All(1), ">") + "no-space": string(encodeTrim(7)), // of another stream, mostly
 	} {
 		if _, err := j.js.Publish(t.Context(), subject, []byte(data)); err != nil {
 			t.Fatal(err)
@@ -358,17 +358,17 @@ func TestForeignMessages(t *testing.T) {
 	if err := j.Ready(); err != nil {
 		t.Error(err)
 	}
-	later := EncodeTrim(1)
+	later := encodeTrim(1)
 	later[1]++
 	if _, err := j.js.Publish(t.Context(), subject, later); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "the journal stops there", func() bool { return errors.Is(j.Ready(), ErrNewerBlock) })
+	testkit.Eventually(t, "the journal stops there", func() bool { return errors.Is(j.Ready(), errNewerBlock) })
 	if list := content(t, j, "lab"); len(list) != 2 {
 		t.Errorf("%q", list)
 	}
 	_, err := Open(t.Context(), Options{Conn: dial(t, n.url()), ReplicaDir: t.TempDir(), streams: len(j.streams)})
-	if !errors.Is(err, ErrNewerBlock) || !strings.Contains(err.Error(), j.streamOf("lab").name+" was written by a newer meup") || !strings.Contains(err.Error(), "format 2, this build reads 1") {
+	if !errors.Is(err, errNewerBlock) || !strings.Contains(err.Error(), j.streamOf("lab").name+" was written by a newer meup") || !strings.Contains(err.Error(), "format 2, this build reads 1") {
 		t.Errorf("another start: %v, want that a newer meup wrote the stream, its name and both formats", err)
 	}
 }

@@ -43,9 +43,9 @@ type feed struct {
 	s     *stream
 	sub   *nats.Subscription
 	name  string
-	after Position // the last message that was read
+	after position // the last message that was read
 
-	items        chan AppliedMessage
+	items        chan appliedMessage
 	broken       chan error // at most one
 	done         chan struct{}
 	lastReceived atomic.Int64 // when JetStream last sent anything, since processStart
@@ -66,7 +66,7 @@ const msgFollowed = "stream is followed"
 // compared may have been replaced by an older one before the consumer was created.
 func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	f := &feed{
-		s: s, after: s.local.Pos, items: make(chan AppliedMessage, feedItems),
+		s: s, after: s.local.Pos, items: make(chan appliedMessage, feedItems),
 		broken: make(chan error, 1), done: make(chan struct{}),
 	}
 	f.lastReceived.Store(int64(time.Since(processStart)))
@@ -164,21 +164,21 @@ func (f *feed) receive(m *nats.Msg) {
 
 // decode decodes a message of a stream. An epoch and a hold belong to the stream,
 // everything else to a space.
-func decode(n StreamNames, index int, m *nats.Msg) AppliedMessage {
-	it := AppliedMessage{ID: m.Header.Get(jetstream.MsgIDHeader)}
-	it.Block, it.Err = DecodeBlock(m.Data)
+func decode(n streamNames, index int, m *nats.Msg) appliedMessage {
+	it := appliedMessage{ID: m.Header.Get(jetstream.MsgIDHeader)}
+	it.Block, it.Err = decodeBlock(m.Data)
 	if m.Subject == n.Epoch(index) {
 		if it.Err == nil && it.Block.Epoch == "" && it.Block.Hold.Seq == 0 {
-			it.Err = fmt.Errorf("%w: no epoch", ErrInvalidBlock)
+			it.Err = fmt.Errorf("%w: no epoch", errInvalidBlock)
 		}
 		return it
 	}
 	var ok bool
 	it.Space, ok = n.Space(index, m.Subject)
 	if !ok {
-		it.Err = fmt.Errorf("%w: subject of no space", ErrInvalidBlock)
+		it.Err = fmt.Errorf("%w: subject of no space", errInvalidBlock)
 	} else if it.Block.Epoch != "" || it.Block.Hold.Seq > 0 {
-		it.Err = fmt.Errorf("%w: epoch of a space", ErrInvalidBlock)
+		it.Err = fmt.Errorf("%w: epoch of a space", errInvalidBlock)
 	}
 	return it
 }

@@ -31,7 +31,7 @@ func status(code string, header ...string) *nats.Msg {
 }
 
 func TestFeed_MissingMessages(t *testing.T) {
-	trim := EncodeTrim(1)
+	trim := encodeTrim(1)
 	for name, test := range map[string]struct {
 		messages []*nats.Msg
 		items    int // passed on before the failure
@@ -49,8 +49,8 @@ func TestFeed_MissingMessages(t *testing.T) {
 		"more after a fault":     {[]*nats.Msg{status("409"), delivered(10, 1, trim), status("409")}, 0, errSilence},
 	} {
 		f := &feed{
-			s:     &stream{j: &Journal{names: NewStreamNames("meup", 1)}},
-			items: make(chan AppliedMessage, feedItems), broken: make(chan error, 1), done: make(chan struct{}),
+			s:     &stream{j: &Journal{names: newStreamNames("meup", 1)}},
+			items: make(chan appliedMessage, feedItems), broken: make(chan error, 1), done: make(chan struct{}),
 		}
 		for _, m := range test.messages {
 			f.receive(m)
@@ -99,11 +99,11 @@ func TestFeed_LateConsumer(t *testing.T) {
 
 // The position never decreases, whichever sequences the consumer delivers.
 func TestStream_PositionNeverDecreases(t *testing.T) {
-	s := &stream{local: &ReplicaStream{Pos: Position{Seq: 10}}, first: 100}
+	s := &stream{local: &replicaStream{Pos: position{Seq: 10}}, first: 100}
 	for _, seqs := range [][]uint64{{10}, {9}, {11, 11}, {12, 11}} {
-		var items []AppliedMessage
+		var items []appliedMessage
 		for _, seq := range seqs {
-			items = append(items, AppliedMessage{Seq: seq})
+			items = append(items, appliedMessage{Seq: seq})
 		}
 		if err := s.applyContiguous(t.Context(), items); !errors.Is(err, errGap) {
 			t.Errorf("messages %v after 10: %v", seqs, err)
@@ -117,7 +117,7 @@ func TestFeed_SilenceIsBoundedByHeartbeats(t *testing.T) {
 	if silence+silenceCheckEvery > 4*heartbeat || heartbeat > 500*time.Millisecond {
 		t.Errorf("silence is noticed after %v, with a heartbeat every %v", silence+silenceCheckEvery, heartbeat)
 	}
-	f := &feed{items: make(chan AppliedMessage, 1), failed: true}
+	f := &feed{items: make(chan appliedMessage, 1), failed: true}
 	f.receive(&nats.Msg{})
 	received := time.Duration(f.lastReceived.Load())
 	if received <= 0 || received > time.Since(processStart) {
@@ -127,7 +127,7 @@ func TestFeed_SilenceIsBoundedByHeartbeats(t *testing.T) {
 	if f.isSilent(last.Add(silence)) || !f.isSilent(last.Add(silence+1)) {
 		t.Error("silence does not begin with the third heartbeat that is missed")
 	}
-	f.items <- AppliedMessage{}
+	f.items <- appliedMessage{}
 	if f.isSilent(last.Add(time.Hour)) {
 		t.Error("a feed that waits for this gateway counts as silent")
 	}

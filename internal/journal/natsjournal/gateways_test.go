@@ -169,10 +169,10 @@ func TestLongCall(t *testing.T) {
 	n := openAccount(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	var drafts []journal.Draft
-	for i := range 2*MaxDrafts + 100 {
+	for i := range 2*maxDrafts + 100 {
 		drafts = append(drafts, chat(fmt.Sprintf("m-%d", i), "alice"))
 	}
-	drafts[MaxDrafts+7] = grant("g", 1<<52)
+	drafts[maxDrafts+7] = grant("g", 1<<52)
 	seqs := mustAppend(t, a, "lab", drafts...)
 	if !slices.IsSorted(seqs) {
 		t.Error("the order of the call is lost")

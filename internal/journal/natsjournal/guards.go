@@ -120,7 +120,7 @@ func (r guards) write(db *entrydb.DB, b *entrydb.Batch) error {
 
 // PurgeBound returns the message up to which (exclusive) the space can be
 // purged if upTo is requested, and the messages that have to be deleted first.
-func (r *Replica) PurgeBound(space string, upTo uint64) (safe uint64, remove []uint64, err error) {
+func (r *replica) PurgeBound(space string, upTo uint64) (safe uint64, remove []uint64, err error) {
 	db, err := r.use()
 	if err != nil {
 		return 0, nil, err
@@ -144,7 +144,7 @@ func (r *Replica) PurgeBound(space string, upTo uint64) (safe uint64, remove []u
 
 // Purged removes the guards that a purge has made obsolete. A guard that is
 // written concurrently concerns later messages.
-func (r *Replica) Purged(space string, safe uint64, removed []uint64) error {
+func (r *replica) Purged(space string, safe uint64, removed []uint64) error {
 	db, err := r.use()
 	if err != nil {
 		return err

@@ -73,8 +73,8 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 		t.Run(fmt.Sprint(spaces), func(t *testing.T) {
 			r := openTestReplica(t)
 			s := r.NewStream("MEUP_00", slog.New(slog.DiscardHandler), ignore{})
-			calls := func() Block {
-				return Block{Calls: [][]*journal.Draft{{{Envelope: protocol.Envelope{
+			calls := func() block {
+				return block{Calls: [][]*journal.Draft{{{Envelope: protocol.Envelope{
 					ID: "x", From: "alice", Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`),
 				}}}}}
 			}
@@ -82,10 +82,10 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 			seq := uint64(0)
 			for round := range 4 { // an entry, and three retries of it
 				for i := 0; i < spaces; i += 50 {
-					var messages []AppliedMessage
+					var messages []appliedMessage
 					for k := range 50 {
 						seq++
-						messages = append(messages, AppliedMessage{Seq: seq, Space: fmt.Sprintf("space-%d", i+k), Block: calls()})
+						messages = append(messages, appliedMessage{Seq: seq, Space: fmt.Sprintf("space-%d", i+k), Block: calls()})
 					}
 					p := s.newPass()
 					for _, it := range messages {
@@ -128,9 +128,9 @@ func (ignore) Applied(uint64, []Applied, bool) {}
 func (ignore) Trimmed(string, uint64)          {}
 
 // openTestReplica opens an empty, complete replica.
-func openTestReplica(t *testing.T) *Replica {
+func openTestReplica(t *testing.T) *replica {
 	t.Helper()
-	r, err := OpenReplica(t.TempDir(), slog.New(slog.DiscardHandler))
+	r, err := openReplica(t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,15 +83,15 @@ func TestApplyContiguous_UnprovenGap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe := &stream{j: j, handle: handle, local: &ReplicaStream{Pos: Position{Seq: 1}}}
-	if err := probe.applyContiguous(t.Context(), []AppliedMessage{{Seq: 3}}); !errors.Is(err, errUnproven) || probe.local.Pos.Seq != 1 {
+	probe := &stream{j: j, handle: handle, local: &replicaStream{Pos: position{Seq: 1}}}
+	if err := probe.applyContiguous(t.Context(), []appliedMessage{{Seq: 3}}); !errors.Is(err, errUnproven) || probe.local.Pos.Seq != 1 {
 		t.Errorf("position %d, %v", probe.local.Pos.Seq, err)
 	}
 }
 
 // A check that started before messages were applied is no sign of a loss.
 func TestAssess_LateResult(t *testing.T) {
-	s := &stream{local: &ReplicaStream{Pos: Position{Created: 1, Seq: 20}}}
+	s := &stream{local: &replicaStream{Pos: position{Created: 1, Seq: 20}}}
 	s.setHealth(nil)
 	info := &jetstream.StreamInfo{Created: time.Unix(0, 1), State: jetstream.StreamState{LastSeq: 15, Msgs: 15}}
 	for name, test := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 )
 
-// ErrForeignReplica means that the folder has a copy of another log.
-var ErrForeignReplica = errors.New("the data folder belongs to another log")
+// errForeignReplica means that the folder has a copy of another log.
+var errForeignReplica = errors.New("the data folder belongs to another log")
 
 // errComparing keeps the local copy in its place while other streams need it.
 var errComparing = errors.New("the local copy is needed until each stream is compared with it")
@@ -35,7 +35,7 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 		return err
 	}
 	if o := j.opts.copyOf; o != "" && found != o {
-		return fmt.Errorf("%w: NATS has log %q, and the copy is one of log %s", ErrForeignReplica, found, o)
+		return fmt.Errorf("%w: NATS has log %q, and the copy is one of log %s", errForeignReplica, found, o)
 	}
 	mine, hasEntries, err := j.replica.Name()
 	if err != nil {
@@ -46,7 +46,7 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 		if found != "" {
 			reason = fmt.Errorf("%w: %s has a copy of log %s, and NATS at %s has log %s. If that log is new and this copy is to be put back: "+
 				"stop all gateways, remove its streams (nats stream rm), and start this gateway first, with --restore-log",
-				ErrForeignReplica, j.replica.Dir(), mine, j.nc.ConnectedUrlRedacted(), found)
+				errForeignReplica, j.replica.Dir(), mine, j.nc.ConnectedUrlRedacted(), found)
 		}
 		if !j.opts.AcceptLoss {
 			return reason
@@ -104,7 +104,7 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 	created := info.Created.UnixNano()
 	s.missing = time.Time{}
 	if name := logName(info); info.Config.Metadata[logMetadata] != "" && name != s.j.logName {
-		return fmt.Errorf("%w: %s has a copy of log %s, and the stream is a part of log %s", ErrForeignReplica, s.j.replica.Dir(), s.j.logName, name)
+		return fmt.Errorf("%w: %s has a copy of log %s, and the stream is a part of log %s", errForeignReplica, s.j.replica.Dir(), s.j.logName, name)
 	}
 	if s.local.Pos.Seq == 0 {
 		s.announce = s.announce || s.local.Pos.Created != 0 && s.local.Pos.Created != created
@@ -279,7 +279,7 @@ func (j *Journal) LogID(_ context.Context, space string) (string, error) {
 	}
 	id := j.streamOf(space).local.LogID()
 	if id == nil {
-		return "", journal.Unavailable(ErrIncomplete)
+		return "", journal.Unavailable(errIncomplete)
 	}
 	return *id, nil
 }

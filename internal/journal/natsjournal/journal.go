@@ -31,13 +31,13 @@ type Journal struct {
 
 	opts    Options
 	log     *slog.Logger
-	names   StreamNames
+	names   streamNames
 	gateway string // random, one per process
 
 	nc *nats.Conn
 	js jetstream.JetStream
 
-	replica    *Replica
+	replica    *replica
 	streams    []*stream
 	replicas   replicas
 	sink       atomic.Pointer[journal.Sink]
@@ -98,7 +98,7 @@ func open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		opts: o, log: o.Logger, nc: o.Conn,
-		names:      NewStreamNames(o.Prefix, o.streams),
+		names:      newStreamNames(o.Prefix, o.streams),
 		gateway:    nuid.Next(),
 		deliveries: make(chan delivery, deliveryQueue),
 		catchUp:    make(chan struct{}, catchUpStreams),
@@ -115,7 +115,7 @@ func open(o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.replica, err = OpenReplica(o.ReplicaDir, o.Logger)
+	j.replica, err = openReplica(o.ReplicaDir, o.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (j *Journal) notReady() error {
 		catchingUp = cmp.Or(catchingUp, err)
 	}
 	if behind > 0 {
-		return fmt.Errorf("%w: %d of %d streams to go", ErrIncomplete, behind, len(j.streams))
+		return fmt.Errorf("%w: %d of %d streams to go", errIncomplete, behind, len(j.streams))
 	}
 	return catchingUp
 }

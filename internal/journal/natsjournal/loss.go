@@ -75,7 +75,7 @@ func (s *stream) findLoss(ctx context.Context, info *jetstream.StreamInfo) (loss
 		if err != nil {
 			return l, err
 		}
-		if e == nil || BlockMessage(e.Envelope.Seq) >= end {
+		if e == nil || blockMessage(e.Envelope.Seq) >= end {
 			end = middle
 			continue
 		}
@@ -84,7 +84,7 @@ func (s *stream) findLoss(ctx context.Context, info *jetstream.StreamInfo) (loss
 			return l, err
 		}
 		if same {
-			l.common = BlockMessage(e.Envelope.Seq)
+			l.common = blockMessage(e.Envelope.Seq)
 		} else {
 			end = middle
 		}
@@ -124,7 +124,7 @@ func (s *stream) firstEntry(ctx context.Context, spaces []string, from uint64) (
 
 // hasEntry reports whether the stream has an entry of the local copy in the same place.
 func (s *stream) hasEntry(ctx context.Context, space string, e *journal.Entry) (bool, error) {
-	seq := BlockMessage(e.Envelope.Seq)
+	seq := blockMessage(e.Envelope.Seq)
 	m, err := s.getMsg(ctx, seq)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, nil
@@ -133,14 +133,14 @@ func (s *stream) hasEntry(ctx context.Context, space string, e *journal.Entry) (
 		return false, fmt.Errorf("look at message %d: %w", seq, err)
 	}
 	there, ok := s.j.names.Space(s.index, m.Subject)
-	b, err := DecodeBlock(m.Data)
-	if errors.Is(err, ErrNewerBlock) {
+	b, err := decodeBlock(m.Data)
+	if errors.Is(err, errNewerBlock) {
 		return false, fmt.Errorf("message %d: %w", seq, err)
 	}
 	if !ok || there != space || err != nil {
 		return false, nil //nolint:nilerr // a message that is no block has no entry
 	}
-	at := int(e.Envelope.Seq - BlockSeq(seq, 0))
+	at := int(e.Envelope.Seq - blockSeq(seq, 0))
 	for _, call := range b.Calls {
 		if at < len(call) {
 			return call[at].Envelope.ID == e.Envelope.ID && call[at].Envelope.From == e.Envelope.From, nil
@@ -166,7 +166,7 @@ func (s *stream) hasState(ctx context.Context) (has, purged bool, err error) {
 	if has || err != nil {
 		return has, false, err
 	}
-	_, err = s.getMsg(ctx, BlockMessage(e.Envelope.Seq))
+	_, err = s.getMsg(ctx, blockMessage(e.Envelope.Seq))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, true, nil
 	}
@@ -198,15 +198,15 @@ func (s *stream) restoreSpace(ctx context.Context, space string, from uint64) er
 	if err != nil {
 		return err
 	}
-	before := min(floor, BlockSeq(from, 0)) // the entries that follow get Seqs from there on
+	before := min(floor, blockSeq(from, 0)) // the entries that follow get Seqs from there on
 	if base.Before > 0 && before > 0 {
 		base.Before = min(base.Before, before)
-		if err := s.sendAgain(ctx, PendingMessage{Space: space, Data: EncodeBase(base)}); err != nil {
+		if err := s.sendAgain(ctx, PendingMessage{Space: space, Data: encodeBase(base)}); err != nil {
 			return err
 		}
 	}
 	if before > 0 {
-		if err := s.sendAgain(ctx, PendingMessage{Space: space, Data: EncodeTrim(before)}); err != nil {
+		if err := s.sendAgain(ctx, PendingMessage{Space: space, Data: encodeTrim(before)}); err != nil {
 			return err
 		}
 	}
@@ -215,7 +215,7 @@ func (s *stream) restoreSpace(ctx context.Context, space string, from uint64) er
 		if err != nil {
 			return err
 		}
-		if len(together) > 0 && BlockMessage(together[0].Envelope.Seq) != BlockMessage(e.Envelope.Seq) {
+		if len(together) > 0 && blockMessage(together[0].Envelope.Seq) != blockMessage(e.Envelope.Seq) {
 			if err := s.sendEntries(ctx, space, together); err != nil {
 				return err
 			}
@@ -234,9 +234,9 @@ func (s *stream) sendEntries(ctx context.Context, space string, entries []*journ
 	for _, e := range entries {
 		d := *e
 		d.CheckedAtStateSeq = protocol.Seq(math.MaxInt64) // it was admitted: no state entry makes it stale
-		body, scratch = AppendDraft(body, scratch, &d)
+		body, scratch = appendDraft(body, scratch, &d)
 	}
-	data := EncodeDrafts([][]byte{EncodeSection(len(entries), body)}, s.Limit())
+	data := encodeDrafts([][]byte{encodeSection(len(entries), body)}, s.Limit())
 	return s.sendAgain(ctx, PendingMessage{Space: space, State: entries[0].State, Data: data})
 }
 
@@ -260,7 +260,7 @@ func (s *stream) sendAgain(ctx context.Context, m PendingMessage) error {
 
 // lastDecision returns the last message that holds a stream back or begins an epoch, and
 // its sequence; 0: there is none.
-func (s *stream) lastDecision(ctx context.Context) (b Block, seq uint64, err error) {
+func (s *stream) lastDecision(ctx context.Context) (b block, seq uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*apiWait)
 	defer cancel()
 	last, err := s.handle.GetLastMsgForSubject(ctx, s.j.names.Epoch(s.index))
@@ -270,8 +270,8 @@ func (s *stream) lastDecision(ctx context.Context) (b Block, seq uint64, err err
 	if err != nil {
 		return b, 0, fmt.Errorf("look for the epoch: %w", noAnswer(err))
 	}
-	b, err = DecodeBlock(last.Data)
-	if errors.Is(err, ErrInvalidBlock) {
+	b, err = decodeBlock(last.Data)
+	if errors.Is(err, errInvalidBlock) {
 		err = nil // all gateways skip it
 	}
 	return b, last.Sequence, err
@@ -289,7 +289,7 @@ func (s *stream) holdBack(ctx context.Context, info *jetstream.StreamInfo, after
 		expect = jetstream.WithExpectLastSequence(info.State.LastSeq)
 	}
 	hold := Hold{Seq: s.local.Pos.Seq, By: host + ":" + s.j.replica.Dir()}
-	if err := s.publishDecision(ctx, EncodeHold(hold), expect); err != nil {
+	if err := s.publishDecision(ctx, encodeHold(hold), expect); err != nil {
 		return fmt.Errorf("hold the stream back: %w", err)
 	}
 	return nil
@@ -305,7 +305,7 @@ func (s *stream) decide(ctx context.Context, reset bool) error {
 	if decided, err := s.isDecision(last); decided || err != nil {
 		return err
 	}
-	err = s.publishDecision(ctx, EncodeEpoch(nuid.Next(), reset), jetstream.WithExpectLastSequencePerSubject(after))
+	err = s.publishDecision(ctx, encodeEpoch(nuid.Next(), reset), jetstream.WithExpectLastSequencePerSubject(after))
 	if err != nil {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}
@@ -315,7 +315,7 @@ func (s *stream) decide(ctx context.Context, reset bool) error {
 // isDecision reports whether a message begins an epoch that the local copy never had: an
 // operator has decided on a loss since. An epoch that it had shows only that the stream
 // went back.
-func (s *stream) isDecision(b Block) (bool, error) {
+func (s *stream) isDecision(b block) (bool, error) {
 	if b.Epoch == "" {
 		return false, nil
 	}

@@ -455,7 +455,7 @@ func TestStreamWentBack_ThenTrimmed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := handle.Purge(t.Context(), jetstream.WithPurgeSubject(b.names.Subject("lab", false)), jetstream.WithPurgeSequence(BlockMessage(last))); err != nil {
+	if err := handle.Purge(t.Context(), jetstream.WithPurgeSubject(b.names.Subject("lab", false)), jetstream.WithPurgeSequence(blockMessage(last))); err != nil {
 		t.Fatal(err)
 	}
 	refuses(t, startTest(t, n.url(), keep))
@@ -475,7 +475,7 @@ func TestStreamWentBack_LaterVersion(t *testing.T) {
 	n.stop()
 	n.opts.StoreDir = old
 	n.start()
-	later := EncodeTrim(1)
+	later := encodeTrim(1)
 	later[1]++
 	js, err := jetstream.New(dial(t, n.url()))
 	if err != nil {
@@ -485,7 +485,7 @@ func TestStreamWentBack_LaterVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = startTest(t, n.url(), one)
-	testkit.Eventually(t, "the later version is reported", func() bool { return errors.Is(j.Ready(), ErrNewerBlock) })
+	testkit.Eventually(t, "the later version is reported", func() bool { return errors.Is(j.Ready(), errNewerBlock) })
 }
 
 // A stream that went back ends with an epoch that the copy has from before. That is no
@@ -498,7 +498,7 @@ func TestStreamWentBack_OlderEpoch(t *testing.T) {
 		t.Helper()
 		before := logIDOf(t, j, "lab")
 		testkit.Eventually(t, "the epoch is published", func() bool {
-			_, err := j.js.Publish(t.Context(), j.names.Epoch(0), EncodeEpoch(name, false))
+			_, err := j.js.Publish(t.Context(), j.names.Epoch(0), encodeEpoch(name, false))
 			return err == nil
 		})
 		testkit.Eventually(t, "the epoch has begun", func() bool { return logIDOf(t, j, "lab") != before })
@@ -716,7 +716,7 @@ func TestStreamLostNoEntry(t *testing.T) {
 	persistAppend(t, j, "lab", chat("a", "alice"))
 	old := backup(t, n)
 	testkit.Eventually(t, "a message without entries is stored", func() bool {
-		_, err := j.js.Publish(t.Context(), j.names.Subject("lab", false), EncodeTrim(1))
+		_, err := j.js.Publish(t.Context(), j.names.Subject("lab", false), encodeTrim(1))
 		return err == nil
 	})
 	persistBarrier(t, j, "lab")
@@ -740,7 +740,7 @@ func TestRestoreLog_AllStreamsGone(t *testing.T) {
 	mustAppend(t, j, "lab", grant("g", 0))
 	kept := mustAppend(t, j, "lab", chat("a", "alice"), chat("b", "bob"))
 	mustAppend(t, j, "x", chat("c", "alice"))
-	for control, data := range map[string][]byte{"base": EncodeBase(journal.Base{Data: []byte("folded"), Before: kept[0]}), "trim": EncodeTrim(kept[0])} {
+	for control, data := range map[string][]byte{"base": encodeBase(journal.Base{Data: []byte("folded"), Before: kept[0]}), "trim": encodeTrim(kept[0])} {
 		if err := j.publishControl(t.Context(), control, "lab", kept[0], data); err != nil {
 			t.Fatal(err)
 		}
@@ -873,7 +873,7 @@ func TestForeignReplica(t *testing.T) {
 	mustAppend(t, k, "lab", chat("b", "alice"))
 
 	_, err := Open(t.Context(), Options{Conn: dial(t, m.url()), ReplicaDir: dir, streams: 2})
-	if !errors.Is(err, ErrForeignReplica) || !strings.Contains(err.Error(), mine) || !strings.Contains(err.Error(), k.logName) || !strings.Contains(err.Error(), dir) {
+	if !errors.Is(err, errForeignReplica) || !strings.Contains(err.Error(), mine) || !strings.Contains(err.Error(), k.logName) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("another log's folder: %v", err)
 	}
 	j = openTest(t, n.url(), keep)

@@ -15,13 +15,13 @@ import (
 )
 
 // ErrReplicaInUse means that another process uses the folder of the replica.
-var ErrReplicaInUse = ErrInUse
+var ErrReplicaInUse = errInUse
 
 // Defaults of [Options].
 const (
-	DefaultPrefix        = "MEUP"
-	DefaultAppendTimeout = 5 * time.Second
-	DefaultRetainEvery   = time.Minute
+	defaultPrefix        = "MEUP"
+	defaultAppendTimeout = 5 * time.Second
+	defaultRetainEvery   = time.Minute
 )
 
 // streamCount is part of the format: it decides which stream has a space.
@@ -97,7 +97,7 @@ type Options struct {
 
 // withDefaults validates the options and sets the defaults.
 func (o Options) withDefaults() (Options, error) {
-	o.Prefix = cmp.Or(o.Prefix, DefaultPrefix)
+	o.Prefix = cmp.Or(o.Prefix, defaultPrefix)
 	if strings.ContainsFunc(o.Prefix, func(r rune) bool { return r > unicode.MaxASCII || !natsconn.PlainByte(byte(r)) }) {
 		return o, fmt.Errorf("prefix %q: only letters, digits, '-' and '_' can be in it", o.Prefix)
 	}
@@ -106,10 +106,10 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("replicas: %d is not between 1 and %d", o.Replicas, maxReplicas)
 	}
 	if o.AppendTimeout <= 0 {
-		o.AppendTimeout = DefaultAppendTimeout
+		o.AppendTimeout = defaultAppendTimeout
 	}
 	if o.RetainEvery <= 0 {
-		o.RetainEvery = DefaultRetainEvery
+		o.RetainEvery = defaultRetainEvery
 	}
 	o.firstRetain = cmp.Or(o.firstRetain, 5*time.Second)
 	if o.Logger == nil {

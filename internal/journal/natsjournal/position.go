@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// Progress is the sequence up to which the sink has received the entries of a
+// progress is the sequence up to which the sink has received the entries of a
 // stream.
-type Progress struct {
+type progress struct {
 	mu      sync.Mutex
 	seq     uint64
 	changed chan struct{} // closed by the next advance; nil: no call waits
 }
 
 // Get returns the progress, and a channel that the next advance closes.
-func (p *Progress) Get() (seq uint64, changed <-chan struct{}) {
+func (p *progress) Get() (seq uint64, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.changed == nil {
@@ -26,14 +26,14 @@ func (p *Progress) Get() (seq uint64, changed <-chan struct{}) {
 }
 
 // Reset sets the progress, which may be lower than before.
-func (p *Progress) Reset(seq uint64) {
+func (p *progress) Reset(seq uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seq = seq
 }
 
 // Advance records progress and wakes waiting calls.
-func (p *Progress) Advance(seq uint64) {
+func (p *progress) Advance(seq uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seq = max(p.seq, seq)
@@ -44,7 +44,7 @@ func (p *Progress) Advance(seq uint64) {
 }
 
 // Wait returns when the progress is at least seq, or ctx ends.
-func (p *Progress) Wait(ctx context.Context, seq uint64) error {
+func (p *progress) Wait(ctx context.Context, seq uint64) error {
 	for {
 		at, changed := p.Get()
 		if at >= seq {
@@ -58,9 +58,9 @@ func (p *Progress) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// SharedCall shares one result among concurrent callers. A result is valid for
+// sharedCall shares one result among concurrent callers. A result is valid for
 // every call that arrived before f started.
-type SharedCall struct {
+type sharedCall struct {
 	turn sync.Mutex // f runs once at a time
 
 	mu   sync.Mutex
@@ -74,7 +74,7 @@ type pendingCall struct {
 }
 
 // Do returns the result of f, which bounds its time itself.
-func (q *SharedCall) Do(ctx context.Context, f func() (uint64, error)) (uint64, error) {
+func (q *sharedCall) Do(ctx context.Context, f func() (uint64, error)) (uint64, error) {
 	q.mu.Lock()
 	c := q.next
 	first := c == nil

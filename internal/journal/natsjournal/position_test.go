@@ -8,7 +8,7 @@ import (
 )
 
 func TestSharedCall(t *testing.T) {
-	var q SharedCall
+	var q sharedCall
 	var asked atomic.Int64
 	free, started := make(chan struct{}), make(chan struct{}, 10)
 	f := func() (uint64, error) {

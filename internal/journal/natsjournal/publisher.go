@@ -32,8 +32,8 @@ const (
 	applyWait = time.Second
 )
 
-// PublisherStream is the stream to which blocks are published.
-type PublisherStream interface {
+// publisherStream is the stream to which blocks are published.
+type publisherStream interface {
 	// CanSend returns the reason why a message cannot be sent now. Send is not called
 	// then, so that the outcome remains known.
 	CanSend() error
@@ -54,9 +54,9 @@ type PendingMessage struct {
 	Data  []byte
 }
 
-// PublisherOptions configures a publisher.
-type PublisherOptions struct {
-	Stream  PublisherStream
+// publisherOptions configures a publisher.
+type publisherOptions struct {
+	Stream  publisherStream
 	Prefix  string        // of the ids of messages; unique to the process
 	Timeout time.Duration // of a request, and of a block
 	// OnCommit, if set, is called by Applied for each block with its number of
@@ -69,7 +69,7 @@ type PublisherOptions struct {
 // their own, because there are never more requests than waiting calls of
 // Append: a call that gives up withdraws its request.
 type Publisher struct {
-	opts    PublisherOptions
+	opts    publisherOptions
 	ctx     context.Context
 	slots   chan struct{} // one for each block in flight; first come, first served
 	workers sync.WaitGroup
@@ -112,8 +112,8 @@ type inflight struct {
 	unknown  bool // a failed attempt may have reached the stream
 }
 
-// NewPublisher returns a publisher. Blocks are sent until ctx ends.
-func NewPublisher(ctx context.Context, o PublisherOptions) *Publisher {
+// newPublisher returns a publisher. Blocks are sent until ctx ends.
+func newPublisher(ctx context.Context, o publisherOptions) *Publisher {
 	return &Publisher{
 		opts: o, ctx: ctx, slots: make(chan struct{}, maxStreamBlocks),
 		queues: make(map[string]*queue), inflight: make(map[string]*inflight),
@@ -130,7 +130,7 @@ func (p *Publisher) Append(ctx context.Context, space string, drafts []journal.D
 		req := p.cut(drafts, indexes)
 		if req == nil { // a single draft that is too large
 			i := indexes[0]
-			results[i].Err = fmt.Errorf("append entry %s: %w: %d bytes at most", drafts[i].Envelope.ID, journal.ErrTooLarge, p.opts.Stream.Limit()-BlockOverhead)
+			results[i].Err = fmt.Errorf("append entry %s: %w: %d bytes at most", drafts[i].Envelope.ID, journal.ErrTooLarge, p.opts.Stream.Limit()-blockOverhead)
 			indexes = indexes[1:]
 			continue
 		}
@@ -159,20 +159,20 @@ func (p *Publisher) cut(drafts []journal.Draft, indexes []int) *request {
 	var body, scratch []byte
 	limit := p.opts.Stream.Limit()
 	for _, i := range indexes {
-		if req.count == MaxDrafts || req.count > 0 && (req.state || drafts[i].State) {
+		if req.count == maxDrafts || req.count > 0 && (req.state || drafts[i].State) {
 			break
 		}
 		before := len(body)
-		body, scratch = AppendDraft(body, scratch, &drafts[i])
+		body, scratch = appendDraft(body, scratch, &drafts[i])
 		if req.count > 0 && len(body) > min(targetBytes, limit/2) {
 			body = body[:before]
 			break
 		}
 		req.count++
 	}
-	req.data = EncodeSection(req.count, body)
-	if HeaderSize+len(req.data) > limit {
-		req.block = EncodeDrafts([][]byte{req.data}, limit)
+	req.data = encodeSection(req.count, body)
+	if headerSize+len(req.data) > limit {
+		req.block = encodeDrafts([][]byte{req.data}, limit)
 		req.data = nil
 		if len(req.block) > limit {
 			return nil
@@ -276,7 +276,7 @@ func (p *Publisher) begin(space string, q *queue) *inflight {
 	for len(q.requests) > 0 {
 		req := q.requests[0]
 		alone := req.state || req.block != nil
-		full := f.drafts+req.count > MaxDrafts || f.bytes+len(req.data) > target
+		full := f.drafts+req.count > maxDrafts || f.bytes+len(req.data) > target
 		if f.drafts > 0 && (full || alone) {
 			break
 		}
@@ -393,7 +393,7 @@ func (f *inflight) encode(limit int) []byte {
 	for i, req := range f.requests {
 		sections[i] = req.data
 	}
-	return EncodeDrafts(sections, limit)
+	return encodeDrafts(sections, limit)
 }
 
 // Applied answers the requests of a block with the results of its drafts. It

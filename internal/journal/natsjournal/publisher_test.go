@@ -70,7 +70,7 @@ func run(t *testing.T, test func(t *testing.T, h *harness)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := &harness{t: t}
-		h.Publisher = NewPublisher(ctx, PublisherOptions{Stream: &h.stream, Prefix: "gateway.", Timeout: time.Minute})
+		h.Publisher = newPublisher(ctx, publisherOptions{Stream: &h.stream, Prefix: "gateway.", Timeout: time.Minute})
 		test(t, h)
 		synctest.Wait()
 		if len(h.queues)+len(h.inflight)+len(h.slots) > 0 {
@@ -108,7 +108,7 @@ func (h *harness) store(i int) int {
 	h.t.Helper()
 	m := h.stream.sent[i]
 	m.refuse <- false
-	b, err := DecodeBlock(m.Data)
+	b, err := decodeBlock(m.Data)
 	if err != nil {
 		h.t.Fatal(err)
 	}

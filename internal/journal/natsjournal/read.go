@@ -16,7 +16,7 @@ import (
 // The methods in this file return ErrUnavailable until the replica is complete.
 
 // Ready returns nil if the replica is complete.
-func (r *Replica) Ready() error {
+func (r *replica) Ready() error {
 	_, err := r.use()
 	if err == nil {
 		r.readers.Done()
@@ -25,7 +25,7 @@ func (r *Replica) Ready() error {
 }
 
 // Range implements [journal.Reader].
-func (r *Replica) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+func (r *replica) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(yield func(*journal.Entry, error) bool) {
 		db, err := r.use()
 		if err != nil {
@@ -38,7 +38,7 @@ func (r *Replica) Range(ctx context.Context, space string, q journal.Query) iter
 }
 
 // Lookup implements [journal.Reader].
-func (r *Replica) Lookup(_ context.Context, space string, id protocol.ID) (*journal.Entry, error) {
+func (r *replica) Lookup(_ context.Context, space string, id protocol.ID) (*journal.Entry, error) {
 	db, err := r.use()
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (r *Replica) Lookup(_ context.Context, space string, id protocol.ID) (*jour
 }
 
 // Spaces implements [journal.Reader].
-func (r *Replica) Spaces(context.Context) ([]string, error) {
+func (r *replica) Spaces(context.Context) ([]string, error) {
 	db, err := r.use()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (r *Replica) Spaces(context.Context) ([]string, error) {
 }
 
 // Bounds implements [journal.Reader].
-func (r *Replica) Bounds(ctx context.Context, space string) (oldest, newest protocol.Seq, err error) {
+func (r *replica) Bounds(ctx context.Context, space string) (oldest, newest protocol.Seq, err error) {
 	db, err := r.use()
 	if err != nil {
 		return 0, 0, err
@@ -88,7 +88,7 @@ func (r *Replica) Bounds(ctx context.Context, space string) (oldest, newest prot
 }
 
 // Snapshot returns the snapshot of a space, see [journal.Derived].
-func (r *Replica) Snapshot(space string) (journal.Snapshot, error) {
+func (r *replica) Snapshot(space string) (journal.Snapshot, error) {
 	db, err := r.use()
 	if err != nil {
 		return journal.Snapshot{}, err
@@ -100,7 +100,7 @@ func (r *Replica) Snapshot(space string) (journal.Snapshot, error) {
 
 // SaveSnapshot stores a snapshot, unless the database that it is derived from was
 // replaced.
-func (r *Replica) SaveSnapshot(space string, s journal.Snapshot) error {
+func (r *replica) SaveSnapshot(space string, s journal.Snapshot) error {
 	db, err := r.use()
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func floorOf(db *entrydb.DB, space string) (protocol.Seq, error) {
 // Decide sets the results of the drafts that the replica can decide: retries,
 // duplicates and settled proposals, up to the first stale draft. It returns the
 // indexes of the others.
-func (r *Replica) Decide(space string, drafts []journal.Draft, results []journal.Result) (undecided []int, err error) {
+func (r *replica) Decide(space string, drafts []journal.Draft, results []journal.Result) (undecided []int, err error) {
 	db, err := r.use()
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (r *Replica) Decide(space string, drafts []journal.Draft, results []journal
 }
 
 // TrimPlan is [entrydb.DB.TrimPlan].
-func (r *Replica) TrimPlan(ret journal.Retention, now time.Time) (map[string]protocol.Seq, error) {
+func (r *replica) TrimPlan(ret journal.Retention, now time.Time) (map[string]protocol.Seq, error) {
 	db, err := r.use()
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (r *Replica) TrimPlan(ret journal.Retention, now time.Time) (map[string]pro
 }
 
 // NextBase is [entrydb.DB.NextBase].
-func (r *Replica) NextBase(ctx context.Context, space string, before protocol.Seq, fold journal.Fold) (journal.Base, error) {
+func (r *replica) NextBase(ctx context.Context, space string, before protocol.Seq, fold journal.Fold) (journal.Base, error) {
 	db, err := r.use()
 	if err != nil {
 		return journal.Base{}, err
@@ -189,7 +189,7 @@ func (r *Replica) NextBase(ctx context.Context, space string, before protocol.Se
 }
 
 // Base returns the base of a space, see [journal.Derived].
-func (r *Replica) Base(space string) (journal.Base, error) {
+func (r *replica) Base(space string) (journal.Base, error) {
 	db, err := r.use()
 	if err != nil {
 		return journal.Base{}, err

@@ -17,26 +17,26 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 )
 
-// ErrInUse means that another process uses the folder of the replica.
-var ErrInUse = errors.New("in use by another process")
+// errInUse means that another process uses the folder of the replica.
+var errInUse = errors.New("in use by another process")
 
-// ErrIncomplete is the reason why a replica that is being filled cannot be read.
-var ErrIncomplete = errors.New("the log is being read from NATS")
+// errIncomplete is the reason why a replica that is being filled cannot be read.
+var errIncomplete = errors.New("the log is being read from NATS")
 
-// ReplicaFormat is stored in the replica; a replica of another format is compared with the
+// replicaFormat is stored in the replica; a replica of another format is compared with the
 // streams and then rebuilt. It also changes with the encoding of entries, because digests
 // cover that.
-const ReplicaFormat = "5"
+const replicaFormat = "5"
 
 const (
 	metaFormat = "format"
 	metaLog    = "log"
 )
 
-// Replica is a local copy of the log. Only the streams use it until it is
+// replica is a local copy of the log. Only the streams use it until it is
 // complete. Reopen, Rebuild, SetAside, Adopt and Close require that the streams
 // have stopped.
-type Replica struct {
+type replica struct {
 	dir  string
 	temp bool // remove dir on close
 	lock io.Closer
@@ -50,11 +50,11 @@ type Replica struct {
 	complete chan struct{} // closed when every stream has caught up once since db was opened
 }
 
-// OpenReplica opens the replica in dir, or a temporary one. A replica that cannot be
+// openReplica opens the replica in dir, or a temporary one. A replica that cannot be
 // read is deleted; one whose store is of a newer version is kept aside. Err: the
 // folder is in use or cannot be written.
-func OpenReplica(dir string, log *slog.Logger) (*Replica, error) {
-	r := &Replica{dir: dir, log: log, complete: make(chan struct{})}
+func openReplica(dir string, log *slog.Logger) (*replica, error) {
+	r := &replica{dir: dir, log: log, complete: make(chan struct{})}
 	if dir == "" {
 		temp, err := os.MkdirTemp("", "meup-replica-")
 		if err != nil {
@@ -69,7 +69,7 @@ func OpenReplica(dir string, log *slog.Logger) (*Replica, error) {
 	// damage.
 	lock, err := vfs.Default.Lock(filepath.Join(r.dir, "replica.lock"))
 	if err != nil {
-		return nil, fmt.Errorf("replica in %s: %w: %w", r.dir, ErrInUse, err)
+		return nil, fmt.Errorf("replica in %s: %w: %w", r.dir, errInUse, err)
 	}
 	r.lock = lock
 	_ = os.RemoveAll(r.SecondDir()) // left by a killed process; the next verification tries again
@@ -90,15 +90,15 @@ func OpenReplica(dir string, log *slog.Logger) (*Replica, error) {
 }
 
 // Dir returns the replica's folder.
-func (r *Replica) Dir() string { return r.dir }
+func (r *replica) Dir() string { return r.dir }
 
 // SecondDir returns the folder of a second replica, which Adopt uses.
-func (r *Replica) SecondDir() string { return filepath.Join(r.dir, "second") }
+func (r *replica) SecondDir() string { return filepath.Join(r.dir, "second") }
 
-func (r *Replica) path() string { return filepath.Join(r.dir, "db") }
+func (r *replica) path() string { return filepath.Join(r.dir, "db") }
 
 // open opens the database and checks its format.
-func (r *Replica) open() error {
+func (r *replica) open() error {
 	db, err := entrydb.Open(entrydb.Options{Dir: r.path(), Logger: r.log})
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func checkFormat(db *entrydb.DB) (foreign bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read the replica's format: %w", err)
 	}
-	if string(format) == ReplicaFormat {
+	if string(format) == replicaFormat {
 		return false, nil
 	}
 	if len(format) > 0 {
@@ -128,17 +128,17 @@ func checkFormat(db *entrydb.DB) (foreign bool, err error) {
 		return foreign, err
 	}
 	b := db.NewBatch()
-	b.SetMeta(metaFormat, []byte(ReplicaFormat))
+	b.SetMeta(metaFormat, []byte(replicaFormat))
 	return false, b.Commit(true)
 }
 
 // ForeignFormat reports whether the replica has another format. It serves to find what the
 // streams have lost, and nothing may be applied to it.
-func (r *Replica) ForeignFormat() bool { return r.foreign }
+func (r *replica) ForeignFormat() bool { return r.foreign }
 
 // Name returns the name of the log that the replica is a copy of, if any, and
 // whether it has entries.
-func (r *Replica) Name() (name string, hasEntries bool, err error) {
+func (r *replica) Name() (name string, hasEntries bool, err error) {
 	data, err := r.db.Meta(metaLog)
 	if err != nil {
 		return "", false, err
@@ -148,7 +148,7 @@ func (r *Replica) Name() (name string, hasEntries bool, err error) {
 }
 
 // SetName sets the name of the log.
-func (r *Replica) SetName(name string) error {
+func (r *replica) SetName(name string) error {
 	b := r.db.NewBatch()
 	b.SetMeta(metaLog, []byte(name))
 	return b.Commit(false)
@@ -156,18 +156,18 @@ func (r *Replica) SetName(name string) error {
 
 // use returns the database to a reader, which calls readers.Done when it is
 // finished. Err: ErrUnavailable until the replica is complete.
-func (r *Replica) use() (*entrydb.DB, error) {
+func (r *replica) use() (*entrydb.DB, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.isComplete() {
-		return nil, journal.Unavailable(ErrIncomplete)
+		return nil, journal.Unavailable(errIncomplete)
 	}
 	r.readers.Add(1)
 	return r.db, nil
 }
 
 // Complete admits readers.
-func (r *Replica) Complete() {
+func (r *replica) Complete() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.isComplete() {
@@ -176,13 +176,13 @@ func (r *Replica) Complete() {
 }
 
 // Completed returns a channel that is closed when the replica is complete.
-func (r *Replica) Completed() <-chan struct{} {
+func (r *replica) Completed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.complete
 }
 
-func (r *Replica) isComplete() bool {
+func (r *replica) isComplete() bool {
 	select {
 	case <-r.complete:
 		return true
@@ -192,7 +192,7 @@ func (r *Replica) isComplete() bool {
 }
 
 // drainReaders admits no more readers and waits for the current ones.
-func (r *Replica) drainReaders() {
+func (r *replica) drainReaders() {
 	r.mu.Lock()
 	if r.isComplete() {
 		r.complete = make(chan struct{})
@@ -202,11 +202,11 @@ func (r *Replica) drainReaders() {
 }
 
 // Failed reports whether the database accepts no writes.
-func (r *Replica) Failed() bool { return r.db == nil || r.db.Err() != nil }
+func (r *replica) Failed() bool { return r.db == nil || r.db.Err() != nil }
 
 // Reopen opens a database again after a failed write. rebuild means that it is
 // damaged.
-func (r *Replica) Reopen() (rebuild bool, err error) {
+func (r *replica) Reopen() (rebuild bool, err error) {
 	r.drainReaders()
 	if r.db == nil {
 		err = r.open()
@@ -217,23 +217,23 @@ func (r *Replica) Reopen() (rebuild bool, err error) {
 }
 
 // Rebuild replaces the replica with an empty one.
-func (r *Replica) Rebuild() error {
+func (r *replica) Rebuild() error {
 	return r.renew(func() error { return os.RemoveAll(r.path()) })
 }
 
 // SetAside replaces the replica, which is not a copy of the log on NATS or cannot be compared
 // with it, with an empty one. It returns the path at which the former one is kept.
-func (r *Replica) SetAside() (kept string, err error) {
+func (r *replica) SetAside() (kept string, err error) {
 	return r.setAside(func() error { return nil })
 }
 
 // Adopt replaces the database with the one of the closed replica in SecondDir. It returns the
 // path at which the former one is kept: NATS may have lost what only it has.
-func (r *Replica) Adopt() (kept string, err error) {
+func (r *replica) Adopt() (kept string, err error) {
 	return r.setAside(func() error { return os.Rename(filepath.Join(r.SecondDir(), "db"), r.path()) })
 }
 
-func (r *Replica) setAside(follow func() error) (kept string, err error) {
+func (r *replica) setAside(follow func() error) (kept string, err error) {
 	kept = r.path() + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
 	return kept, r.renew(func() error {
 		if r.temp {
@@ -244,7 +244,7 @@ func (r *Replica) setAside(follow func() error) (kept string, err error) {
 }
 
 // renew opens the database that replace leaves in the place of the former one.
-func (r *Replica) renew(replace func() error) error {
+func (r *replica) renew(replace func() error) error {
 	r.drainReaders()
 	if r.db != nil {
 		_ = r.db.Close() // its unwritten data is discarded with it
@@ -260,7 +260,7 @@ func (r *Replica) renew(replace func() error) error {
 }
 
 // Close closes the database.
-func (r *Replica) Close() error {
+func (r *replica) Close() error {
 	r.drainReaders()
 	var errs []error
 	if r.db != nil {

@@ -14,7 +14,7 @@ import (
 func TestOpen_NewerStore(t *testing.T) {
 	var log testkit.Log
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	r, err := OpenReplica(t.TempDir(), logger)
+	r, err := openReplica(t.TempDir(), logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestOpen_NewerStore(t *testing.T) {
 	if err := os.Rename(markers[0], filepath.Join(r.path(), "marker.format-version.000099.999")); err != nil {
 		t.Fatal(err)
 	}
-	again, err := OpenReplica(r.Dir(), logger)
+	again, err := openReplica(r.Dir(), logger)
 	if err != nil {
 		t.Fatalf("%v, want an empty replica", err)
 	}

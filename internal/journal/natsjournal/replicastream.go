@@ -19,14 +19,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// AppliedMessage is a message of a stream.
-type AppliedMessage struct {
+// appliedMessage is a message of a stream.
+type appliedMessage struct {
 	Seq   uint64 // in the stream
 	Time  int64  // when the stream stored it, nanoseconds since 1970
 	Space string
 	ID    string // Nats-Msg-Id, the id of the block
-	Block Block
-	Err   error // natsjournal.ErrInvalidBlock, natsjournal.ErrNewerBlock
+	Block block
+	Err   error // natsjournal.errInvalidBlock, natsjournal.errNewerBlock
 }
 
 // Sink receives the effects of messages after they were written. [Stream.Apply]
@@ -48,23 +48,23 @@ type Applied struct {
 	Results []journal.Result
 }
 
-// Position is how far the replica covers a stream: up to message Seq, of the
+// position is how far the replica covers a stream: up to message Seq, of the
 // stream created at that time. A stream that was deleted and recreated has
 // another creation time.
-type Position struct {
+type position struct {
 	Created int64 // nanoseconds since 1970; 0: no stream yet
 	Seq     uint64
 	Time    int64 // when the stream stored message Seq, nanoseconds since 1970
-	Digest  Digest
+	Digest  digest
 }
 
-func (p Position) encode() []byte {
+func (p position) encode() []byte {
 	b := binary.AppendVarint(nil, p.Created)
 	b = binary.AppendUvarint(b, p.Seq)
 	return p.Digest.append(binary.AppendVarint(b, p.Time))
 }
 
-func decodePosition(b []byte) (p Position, err error) {
+func decodePosition(b []byte) (p position, err error) {
 	if len(b) == 0 {
 		return p, nil
 	}
@@ -76,7 +76,7 @@ func decodePosition(b []byte) (p Position, err error) {
 	digest := make([]byte, digestBytes)
 	_, errs[3] = io.ReadFull(r, digest)
 	if err := errors.Join(errs[:]...); err != nil || r.Len() > 0 {
-		return Position{}, errors.Join(errors.New("position cannot be read"), err)
+		return position{}, errors.Join(errors.New("position cannot be read"), err)
 	}
 	p.Digest = decodeDigest(digest)
 	return p, nil
@@ -89,15 +89,15 @@ func metaHold(stream string) string     { return "hold/" + stream }
 // metaHadEpoch is the key of an epoch that the stream has or had.
 func metaHadEpoch(stream, epoch string) string { return "had/" + stream + "/" + epoch }
 
-// ReplicaStream applies the messages of one stream to the replica. One goroutine at a
+// replicaStream applies the messages of one stream to the replica. One goroutine at a
 // time uses it; Marks and LogID are safe for concurrent use.
-type ReplicaStream struct {
-	Pos   Position
+type replicaStream struct {
+	Pos   position
 	Epoch string // the name of the current epoch, "" before the first one
 	Hold  Hold   // Seq is 0 unless the stream is held back
-	Marks Marks
+	Marks marks
 
-	r      *Replica
+	r      *replica
 	name   string
 	log    *slog.Logger
 	sink   Sink
@@ -112,13 +112,13 @@ type ReplicaStream struct {
 const notComparable = math.MaxUint64
 
 // NewStream returns the stream with this name. Load has to be called first.
-func (r *Replica) NewStream(name string, log *slog.Logger, sink Sink) *ReplicaStream {
-	return &ReplicaStream{r: r, name: name, log: log, sink: sink, comparable: notComparable}
+func (r *replica) NewStream(name string, log *slog.Logger, sink Sink) *replicaStream {
+	return &replicaStream{r: r, name: name, log: log, sink: sink, comparable: notComparable}
 }
 
 // Load reads the position from the replica, which may be another one than
 // before.
-func (s *ReplicaStream) Load() error {
+func (s *replicaStream) Load() error {
 	data, err := s.r.db.Meta(metaPosition(s.name))
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *ReplicaStream) Load() error {
 		return err
 	}
 	if len(data) > 0 {
-		b, err := DecodeBlock(data)
+		b, err := decodeBlock(data)
 		if err != nil {
 			return fmt.Errorf("hold: %w", err)
 		}
@@ -150,7 +150,7 @@ func (s *ReplicaStream) Load() error {
 }
 
 // HadEpoch reports whether the replica has applied the beginning of an epoch.
-func (s *ReplicaStream) HadEpoch(epoch string) (bool, error) {
+func (s *replicaStream) HadEpoch(epoch string) (bool, error) {
 	if epoch == s.Epoch { // of replicas that kept only this one, too
 		return true, nil
 	}
@@ -160,7 +160,7 @@ func (s *ReplicaStream) HadEpoch(epoch string) (bool, error) {
 
 // Spaces returns the spaces that a function selects, also while the replica is
 // incomplete.
-func (s *ReplicaStream) Spaces(mine func(space string) bool) ([]string, error) {
+func (s *replicaStream) Spaces(mine func(space string) bool) ([]string, error) {
 	spaces, err := s.r.db.Spaces()
 	slices.Sort(spaces)
 	return slices.DeleteFunc(spaces, func(space string) bool { return !mine(space) }), err
@@ -168,13 +168,13 @@ func (s *ReplicaStream) Spaces(mine func(space string) bool) ([]string, error) {
 
 // Entries yields the entries of a space from a message on, at most limit (0: all), also
 // while the replica is incomplete.
-func (s *ReplicaStream) Entries(ctx context.Context, space string, from uint64, limit int) iter.Seq2[*journal.Entry, error] {
-	return s.r.db.Range(ctx, space, journal.Query{After: BlockSeq(from, 0) - 1, Limit: limit})
+func (s *replicaStream) Entries(ctx context.Context, space string, from uint64, limit int) iter.Seq2[*journal.Entry, error] {
+	return s.r.db.Range(ctx, space, journal.Query{After: blockSeq(from, 0) - 1, Limit: limit})
 }
 
 // LastState returns the newest state entry of these spaces, and its space; nil: there is
 // none.
-func (s *ReplicaStream) LastState(ctx context.Context, spaces []string) (space string, last *journal.Entry, err error) {
+func (s *replicaStream) LastState(ctx context.Context, spaces []string) (space string, last *journal.Entry, err error) {
 	for _, name := range spaces {
 		for e, err := range s.r.db.Range(ctx, name, journal.Query{StateOnly: true, Backwards: true, Limit: 1}) {
 			if err != nil {
@@ -190,7 +190,7 @@ func (s *ReplicaStream) LastState(ctx context.Context, spaces []string) (space s
 
 // Trims returns the base of a space, and the Seq below which it was trimmed, also while
 // the replica is incomplete.
-func (s *ReplicaStream) Trims(space string) (base journal.Base, below protocol.Seq, err error) {
+func (s *replicaStream) Trims(space string) (base journal.Base, below protocol.Seq, err error) {
 	base, err = s.r.db.Base(space)
 	if err != nil {
 		return base, 0, err
@@ -201,16 +201,16 @@ func (s *ReplicaStream) Trims(space string) (base journal.Base, below protocol.S
 
 // Identified records that the replica has a part of the stream that was created
 // at this time.
-func (s *ReplicaStream) Identified(created int64) {
+func (s *replicaStream) Identified(created int64) {
 	s.Pos.Created = created
 	s.setLogID()
 }
 
 // LogID returns the id of the logs of the stream's spaces: the creation time of
 // the stream and its epoch. It is nil until the stream was identified.
-func (s *ReplicaStream) LogID() *string { return s.logID.Load() }
+func (s *replicaStream) LogID() *string { return s.logID.Load() }
 
-func (s *ReplicaStream) setLogID() {
+func (s *replicaStream) setLogID() {
 	id := strconv.FormatInt(s.Pos.Created, 36)
 	if s.Epoch != "" {
 		id += "-" + s.Epoch
@@ -219,11 +219,11 @@ func (s *ReplicaStream) setLogID() {
 }
 
 // Gap records that the next message does not follow the position.
-func (s *ReplicaStream) Gap() { s.comparable = notComparable }
+func (s *replicaStream) Gap() { s.comparable = notComparable }
 
 // MarkComparable makes the stream comparable from its last message on. That was
 // requested after the last gap, so the trims of all gaps come before it.
-func (s *ReplicaStream) MarkComparable(last uint64) {
+func (s *replicaStream) MarkComparable(last uint64) {
 	if s.comparable == notComparable {
 		s.comparable = last
 		s.recordMarks(nil)
@@ -232,15 +232,15 @@ func (s *ReplicaStream) MarkComparable(last uint64) {
 
 // recordMarks publishes the digest at the position, and the ones before it. It
 // does not while the digest may legitimately differ from other gateways.
-func (s *ReplicaStream) recordMarks(passed []Mark) {
+func (s *replicaStream) recordMarks(passed []mark) {
 	if s.Pos.Seq >= s.comparable && s.Pos.Seq > 0 {
-		s.Marks.record(*s.logID.Load(), passed, Mark{s.Pos.Seq, s.Pos.Digest})
+		s.Marks.record(*s.logID.Load(), passed, mark{s.Pos.Seq, s.Pos.Digest})
 	}
 }
 
-// ErrReset is returned by [Stream.Apply] if all messages that the replica has
+// errReset is returned by [Stream.Apply] if all messages that the replica has
 // are void: it has to be built from the beginning.
-var ErrReset = errors.New("an epoch begins with an empty log")
+var errReset = errors.New("an epoch begins with an empty log")
 
 // Apply decides the drafts of messages, in the order of the stream, and writes
 // the accepted ones to the replica. All gateways share the rules, which depend
@@ -254,14 +254,14 @@ var ErrReset = errors.New("an epoch begins with an empty log")
 //   - otherwise the draft is an entry.
 //
 // The messages follow the position. After an error the position is unchanged,
-// or after a part of the messages. Err: natsjournal.ErrNewerBlock, ErrReset, or an error of
+// or after a part of the messages. Err: natsjournal.errNewerBlock, errReset, or an error of
 // the database.
-func (s *ReplicaStream) Apply(messages []AppliedMessage) error {
+func (s *replicaStream) Apply(messages []appliedMessage) error {
 	p := s.newPass()
 	for _, m := range messages {
 		if m.Block.Trim == 0 || m.Err != nil {
 			err := p.add(m)
-			if errors.Is(err, ErrNewerBlock) {
+			if errors.Is(err, errNewerBlock) {
 				return errors.Join(err, p.commit())
 			}
 			if err != nil {
@@ -293,7 +293,7 @@ func (s *ReplicaStream) Apply(messages []AppliedMessage) error {
 }
 
 // trim applies a trim of a space.
-func (s *ReplicaStream) trim(space string, before protocol.Seq) error {
+func (s *replicaStream) trim(space string, before protocol.Seq) error {
 	// The digest and the entries that it covers change in one batch, or an
 	// interrupted trim would make it wrong.
 	n, err := s.r.db.Trim(space, before, entrydb.TrimHooks{
@@ -306,13 +306,13 @@ func (s *ReplicaStream) trim(space string, before protocol.Seq) error {
 	if n > 0 {
 		s.log.Debug("trimmed", "space", space, "below", before, "entries", n)
 	}
-	below := BlockMessage(before-1) + 1
+	below := blockMessage(before-1) + 1
 	for e, err := range s.r.db.Range(context.Background(), space, journal.Query{After: before - 1, Limit: 1}) {
 		if err != nil {
 			return err
 		}
 		// The block in which the trim ends may have later entries.
-		below = min(below, BlockMessage(e.Envelope.Seq))
+		below = min(below, blockMessage(e.Envelope.Seq))
 	}
 	s.sink.Trimmed(space, below)
 	return nil
@@ -322,12 +322,12 @@ func (s *ReplicaStream) trim(space string, before protocol.Seq) error {
 // messages of the same pass, although the database does not show them before
 // the commit.
 type pass struct {
-	s     *ReplicaStream
+	s     *replicaStream
 	batch *entrydb.Batch
 
-	pos    Position
+	pos    position
 	state  map[string]protocol.Seq // last state entry by space
-	marks  []Mark
+	marks  []mark
 	epoch  string // begun by the last message
 	hold   Hold
 	guards guards
@@ -336,21 +336,21 @@ type pass struct {
 	proposals map[spaceID]*journal.Entry // of the batch
 }
 
-func (s *ReplicaStream) newPass() *pass {
+func (s *replicaStream) newPass() *pass {
 	return &pass{s: s, batch: s.r.db.NewBatch(), pos: s.Pos, hold: s.Hold, state: make(map[string]protocol.Seq), guards: make(guards), proposals: make(map[spaceID]*journal.Entry)}
 }
 
 // add decides the drafts of a message.
-func (p *pass) add(m AppliedMessage) error {
+func (p *pass) add(m appliedMessage) error {
 	switch {
-	case errors.Is(m.Err, ErrNewerBlock):
+	case errors.Is(m.Err, errNewerBlock):
 		return fmt.Errorf("message %d: %w", m.Seq, m.Err)
 	case m.Err != nil:
 		p.s.log.Warn("message is no block and is skipped", "sequence", m.Seq, "error", m.Err)
 		p.advance(m)
 		return nil
 	case m.Block.Reset && p.pos.Seq > 0:
-		return ErrReset
+		return errReset
 	case m.Block.Base.Before > 0:
 		p.batch.PutBase(m.Space, m.Block.Base)
 		p.advance(m)
@@ -366,7 +366,7 @@ func (p *pass) add(m AppliedMessage) error {
 	case m.Block.Hold.Seq > 0:
 		p.advance(m)
 		p.hold = m.Block.Hold
-		p.batch.SetMeta(metaHold(p.s.name), EncodeHold(p.hold))
+		p.batch.SetMeta(metaHold(p.s.name), encodeHold(p.hold))
 		return nil
 	}
 	out := Applied{Seq: m.Seq, ID: m.ID, Space: m.Space}
@@ -376,7 +376,7 @@ func (p *pass) add(m AppliedMessage) error {
 			r := journal.Result{Err: journal.ErrStale}
 			if !stale {
 				var err error
-				r, err = p.decide(m, d, BlockSeq(m.Seq, len(out.Results)))
+				r, err = p.decide(m, d, blockSeq(m.Seq, len(out.Results)))
 				if err != nil {
 					return err
 				}
@@ -394,16 +394,16 @@ func (p *pass) add(m AppliedMessage) error {
 }
 
 // advance records that a message was applied.
-func (p *pass) advance(m AppliedMessage) {
+func (p *pass) advance(m appliedMessage) {
 	p.pos.Seq, p.pos.Time = m.Seq, m.Time
 	if m.Seq%markEvery == 0 && m.Block.Epoch == "" && m.Seq >= p.s.comparable {
-		p.marks = append(p.marks, Mark{m.Seq, p.pos.Digest})
+		p.marks = append(p.marks, mark{m.Seq, p.pos.Digest})
 	}
 }
 
 // decide applies the rules to a draft and adds it to the batch if it is
 // accepted.
-func (p *pass) decide(m AppliedMessage, d *journal.Draft, seq protocol.Seq) (journal.Result, error) {
+func (p *pass) decide(m appliedMessage, d *journal.Draft, seq protocol.Seq) (journal.Result, error) {
 	last, known := p.state[m.Space]
 	if !known {
 		var err error
@@ -418,7 +418,7 @@ func (p *pass) decide(m AppliedMessage, d *journal.Draft, seq protocol.Seq) (jou
 		return journal.Result{}, err
 	}
 	if earlier.Seq > 0 {
-		p.guards.record(m.Space, BlockMessage(earlier.Seq), m.Seq, d.State)
+		p.guards.record(m.Space, blockMessage(earlier.Seq), m.Seq, d.State)
 	}
 	if r.Err != nil || r.Retry {
 		return r, nil

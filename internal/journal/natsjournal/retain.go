@@ -82,13 +82,13 @@ func (j *Journal) propose(ctx context.Context, limits journal.Retention, now tim
 			break
 		}
 		base, err := j.replica.NextBase(ctx, space, before, j.opts.Fold)
-		if size := int64(len(base.Data)); size+ControlOverhead > j.nc.MaxPayload() {
+		if size := int64(len(base.Data)); size+controlOverhead > j.nc.MaxPayload() {
 			j.log.Warn("the base of a space is larger than a message of NATS; a new gateway will count its turns anew", "space", space, "bytes", size)
 		} else if err == nil && base.Before > 0 {
-			err = j.publishControl(ctx, "base", space, before, EncodeBase(base))
+			err = j.publishControl(ctx, "base", space, before, encodeBase(base))
 		}
 		if err == nil {
-			err = j.publishControl(ctx, "trim", space, before, EncodeTrim(before))
+			err = j.publishControl(ctx, "trim", space, before, encodeTrim(before))
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("trim %s: %w", space, err))

@@ -214,7 +214,7 @@ func TestRetention_Base(t *testing.T) {
 		t.Errorf("base of a new gateway: %+v, %v", want, err)
 	}
 	// A gateway that has a base of an earlier round publishes it late.
-	if err := a.publishControl(t.Context(), "base", "lab", 1, EncodeBase(journal.Base{Data: []byte("late"), Before: 1})); err != nil {
+	if err := a.publishControl(t.Context(), "base", "lab", 1, encodeBase(journal.Base{Data: []byte("late"), Before: 1})); err != nil {
 		t.Fatal(err)
 	}
 	mustAppend(t, b, "lab", recent(chat("more", "alice")))
@@ -246,9 +246,9 @@ func publishRaw(t *testing.T, j *Journal, space string, drafts ...journal.Draft)
 	t.Helper()
 	var body []byte
 	for i := range drafts {
-		body, _ = AppendDraft(body, nil, &drafts[i])
+		body, _ = appendDraft(body, nil, &drafts[i])
 	}
-	data := EncodeDrafts([][]byte{EncodeSection(len(drafts), body)}, 1<<20)
+	data := encodeDrafts([][]byte{encodeSection(len(drafts), body)}, 1<<20)
 	if _, err := j.js.Publish(t.Context(), j.names.Subject(space, drafts[0].State), data); err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 	}
 
 	// When the retry has expired too, both are purged.
-	if err := a.publishControl(t.Context(), "trim", "lab", seqs[0], EncodeTrim(seqs[0])); err != nil {
+	if err := a.publishControl(t.Context(), "trim", "lab", seqs[0], encodeTrim(seqs[0])); err != nil {
 		t.Fatal(err)
 	}
 	want = waitForAgreement(t, "lab", 1, []*Journal{a, b})

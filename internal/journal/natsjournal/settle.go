@@ -17,7 +17,7 @@ type spaceID struct {
 // settle makes an entry name the proposal that it settles. Entries of earlier versions do
 // not, and a decision on the same proposal would follow them. The proposal's message is kept
 // as long as the entry's, so that all gateways find it.
-func (p *pass) settle(m AppliedMessage, e *journal.Entry) error {
+func (p *pass) settle(m appliedMessage, e *journal.Entry) error {
 	env := &e.Envelope
 	if env.Kind == protocol.KindMCPProposal {
 		p.proposals[spaceID{m.Space, env.ID}] = e
@@ -46,6 +46,6 @@ func (p *pass) settle(m AppliedMessage, e *journal.Entry) error {
 		return err
 	}
 	e.Settles = of.ID
-	p.guards.record(m.Space, BlockMessage(of.Seq), m.Seq, false)
+	p.guards.record(m.Space, blockMessage(of.Seq), m.Seq, false)
 	return nil
 }

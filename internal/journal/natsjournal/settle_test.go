@@ -36,7 +36,7 @@ func TestSettled_EarlierVersion(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
 	a := openTest(t, n.url(), later)
-	first := BlockMessage(mustAppend(t, a, "lab", chat("first", "alice"))[0])
+	first := blockMessage(mustAppend(t, a, "lab", chat("first", "alice"))[0])
 	publishRaw(t, a, "lab", proposing("fulfilled"), proposing("rejected"), proposing("withdrawn"), proposing("pending"), proposing("other"))
 	publishRaw(t, a, "lab", proposing("together"), deciding("d-0", "alice", protocol.KindMCPReject, "", "together"))
 	publishRaw(t, a, "lab",
@@ -71,8 +71,8 @@ func TestSettled_EarlierVersion(t *testing.T) {
 	check(a)
 
 	// The proposals are trimmed, and the message with the decisions stays.
-	below := seqs[0] - MaxDrafts // of the decisions
-	if err := a.publishControl(t.Context(), "trim", "lab", below, EncodeTrim(below)); err != nil {
+	below := seqs[0] - maxDrafts // of the decisions
+	if err := a.publishControl(t.Context(), "trim", "lab", below, encodeTrim(below)); err != nil {
 		t.Fatal(err)
 	}
 	want := waitForAgreement(t, "lab", 9, []*Journal{a})

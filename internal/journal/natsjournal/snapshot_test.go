@@ -10,9 +10,9 @@ import (
 // A snapshot belongs to one database: it is neither found in another one nor stored
 // there.
 func TestSnapshot_ReplacedDatabase(t *testing.T) {
-	for name, replace := range map[string]func(r *Replica) error{
-		"rebuilt":   (*Replica).Rebuild,
-		"set aside": func(r *Replica) error { _, err := r.SetAside(); return err },
+	for name, replace := range map[string]func(r *replica) error{
+		"rebuilt":   (*replica).Rebuild,
+		"set aside": func(r *replica) error { _, err := r.SetAside(); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := openTestReplica(t)

@@ -48,8 +48,8 @@ type stream struct {
 	// missing.
 	following atomic.Bool
 	use       atomic.Int32 // of the local copy: needed, restored, unneeded or wrong
-	progress  Progress
-	ends      SharedCall
+	progress  progress
+	ends      sharedCall
 	replicas  atomic.Int32 // that it had when it was last opened; 0: it was not
 
 	resync        chan struct{} // opens a new feed
@@ -58,7 +58,7 @@ type stream struct {
 	retries chan struct{}
 
 	// Owned by run.
-	local *ReplicaStream // its Marks and LogID have no owner
+	local *replicaStream // its Marks and LogID have no owner
 	// announce is set from the moment when the local copy turns out to be of
 	// another log until the new one is complete. Meanwhile the sink receives
 	// nothing.
@@ -89,7 +89,7 @@ func newStream(j *Journal, index int) *stream {
 		checkRequests: make(chan struct{}, 1),
 		retries:       make(chan struct{}, 1),
 	}
-	s.publisher = NewPublisher(j.life, PublisherOptions{
+	s.publisher = newPublisher(j.life, publisherOptions{
 		Stream: s, Prefix: j.gateway + ".", Timeout: j.opts.AppendTimeout, OnCommit: j.opts.OnCommit,
 	})
 	s.local = j.replica.NewStream(name, s.log, s)
@@ -143,7 +143,7 @@ func (s *stream) run(ctx context.Context) {
 		if errors.Is(err, errUnsuitable) {
 			s.j.failOpen(fmt.Errorf("stream %s: %w", s.name, err))
 		}
-		if errors.Is(err, ErrNewerBlock) {
+		if errors.Is(err, errNewerBlock) {
 			s.j.failOpen(fmt.Errorf("stream %s was written by a newer meup (%w); its entries were not changed. Start that version", s.name, err))
 		}
 		s.log.Debug("stream is followed anew", "reason", err)
@@ -283,8 +283,8 @@ func (s *stream) read(ctx context.Context, f *feed, live bool, done func() bool)
 
 // gather returns first and the items that are already queued, to apply them
 // together.
-func gather(first AppliedMessage, more <-chan AppliedMessage) []AppliedMessage {
-	items := []AppliedMessage{first}
+func gather(first appliedMessage, more <-chan appliedMessage) []appliedMessage {
+	items := []appliedMessage{first}
 	for len(items) < passItems {
 		select {
 		case it := <-more:
@@ -298,7 +298,7 @@ func gather(first AppliedMessage, more <-chan AppliedMessage) []AppliedMessage {
 
 // applyContiguous applies messages that follow the position. A message may be
 // missing only where the stream proves that it was removed.
-func (s *stream) applyContiguous(ctx context.Context, items []AppliedMessage) error {
+func (s *stream) applyContiguous(ctx context.Context, items []appliedMessage) error {
 	last := s.local.Pos.Seq
 	for _, it := range items {
 		if it.Seq <= last {
@@ -315,9 +315,9 @@ func (s *stream) applyContiguous(ctx context.Context, items []AppliedMessage) er
 	}
 	err := s.local.Apply(items)
 	switch {
-	case err == nil, errors.Is(err, ErrNewerBlock):
+	case err == nil, errors.Is(err, errNewerBlock):
 		return err
-	case errors.Is(err, ErrReset):
+	case errors.Is(err, errReset):
 		return s.startOver("the loss of the stream's messages was accepted at another gateway")
 	}
 	// After the repair every stream restarts.

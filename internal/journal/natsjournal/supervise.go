@@ -39,7 +39,7 @@ type repair struct {
 
 	// positions has the positions of a second copy that replaces the replica; nil:
 	// there is none. These streams differed.
-	positions []Position
+	positions []position
 	differs   map[int]bool
 	done      chan struct{} // closed when the second copy is no longer in use; may be nil
 }
@@ -100,7 +100,7 @@ func (j *Journal) identifyUntilKnown() bool {
 		for _, s := range j.streams {
 			s.setHealth(err)
 		}
-		if errors.Is(err, ErrForeignReplica) || errors.Is(err, errUnsuitable) {
+		if errors.Is(err, errForeignReplica) || errors.Is(err, errUnsuitable) {
 			j.failOpen(err)
 		}
 		if !j.sleep(pause) {

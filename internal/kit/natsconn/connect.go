@@ -25,7 +25,7 @@ func Connect(url string, logger *slog.Logger, options ...nats.Option) (*nats.Con
 	if url == "" {
 		url = nats.DefaultURL
 	}
-	if err := CheckURLs(url); err != nil {
+	if err := checkURLs(url); err != nil {
 		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
 	nc, err := nats.Connect(url, append(defaultOptions(logger), options...)...)
@@ -35,10 +35,10 @@ func Connect(url string, logger *slog.Logger, options ...nats.Option) (*nats.Con
 	return nc, nil
 }
 
-// CheckURLs parses addresses like nats.Connect, whose error repeats an invalid
-// address with its password. The error of CheckURLs has only its index in the
+// checkURLs parses addresses like nats.Connect, whose error repeats an invalid
+// address with its password. The error of checkURLs has only its index in the
 // list.
-func CheckURLs(urls string) error {
+func checkURLs(urls string) error {
 	for i, address := range strings.Split(urls, ",") {
 		address = strings.TrimSpace(address)
 		if !strings.Contains(address, "://") {

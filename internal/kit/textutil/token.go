@@ -6,13 +6,13 @@ import (
 	"encoding/base64"
 )
 
-// TokenPrefix is the prefix of every token from New. Scanners for leaked secrets can
+// tokenPrefix is the prefix of every token from New. Scanners for leaked secrets can
 // recognize it.
-const TokenPrefix = "meup_"
+const tokenPrefix = "meup_"
 
 // NewToken returns a token of 32 random bytes.
 func NewToken() string {
 	var random [32]byte
 	rand.Read(random[:]) // never fails: on an error the runtime crashes the program
-	return TokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
 }

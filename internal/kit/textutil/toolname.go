@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// MaxToolName bounds the name of a tool, in bytes, for MCP clients and the providers of
+// maxToolName bounds the name of a tool, in bytes, for MCP clients and the providers of
 // models.
-const MaxToolName = 64
+const maxToolName = 64
 
 var (
 	legalToolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -31,7 +31,7 @@ func ToolName(name string) string {
 	if LegalToolName(name) && !IsHashedToolName(name) {
 		return name
 	}
-	return HashedToolName(name, name, MaxToolName)
+	return HashedToolName(name, name, maxToolName)
 }
 
 // ToolNames returns a legal name for each tool of a list: its own, or else a similar one,
@@ -54,10 +54,10 @@ func ToolNames(tools []string) map[string]string {
 		}
 		legal := PlainToolName(name)
 		if claims[legal] > 1 || used[legal] {
-			legal = HashedToolName(name, name, MaxToolName)
+			legal = HashedToolName(name, name, maxToolName)
 		}
 		for n := 1; used[legal]; n++ { // a tool imitates the hash of another one
-			legal = HashedToolName(name, fmt.Sprint(name, "\x00", n), MaxToolName)
+			legal = HashedToolName(name, fmt.Sprint(name, "\x00", n), maxToolName)
 		}
 		names[name], used[legal] = legal, true
 	}
@@ -74,7 +74,7 @@ func PlainToolName(name string) string {
 	if s == "" {
 		s = "tool"
 	}
-	return s[:min(len(s), MaxToolName)]
+	return s[:min(len(s), maxToolName)]
 }
 
 // HashedToolName returns a legal name of at most limit bytes, with a hash of an identity at

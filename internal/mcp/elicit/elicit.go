@@ -39,7 +39,7 @@ const (
 
 // Bounds of a question and its answer, in bytes or items.
 const (
-	MaxBytes   = 64 << 10 // of the params
+	maxBytes   = 64 << 10 // of the params
 	maxMessage = 8 << 10
 	maxURL     = 2 << 10
 	maxFields  = 50
@@ -99,8 +99,8 @@ func (f *Field) Label() string {
 
 // Parse reads the params of elicitation/create.
 func Parse(params protocol.Value) (*Question, error) {
-	if params.Type() != protocol.TypeObject || len(params.Raw()) > MaxBytes {
-		return nil, fmt.Errorf("expected an object of at most %d bytes", MaxBytes)
+	if params.Type() != protocol.TypeObject || len(params.Raw()) > maxBytes {
+		return nil, fmt.Errorf("expected an object of at most %d bytes", maxBytes)
 	}
 	q := &Question{Message: params.Get("message").Text()}
 	if len(q.Message) > maxMessage {
@@ -194,7 +194,7 @@ func parseField(name string, schema protocol.Value) (*Field, error) {
 		return nil, fmt.Errorf("expected at most %d options", maxOptions)
 	}
 	for key, to := range map[string]*int{least: &f.Least, most: &f.Most} {
-		if n, ok := schema.Get(key).Int(); ok && n >= 0 && n <= MaxBytes {
+		if n, ok := schema.Get(key).Int(); ok && n >= 0 && n <= maxBytes {
 			*to = int(n)
 		}
 	}

@@ -30,14 +30,14 @@ type Memory interface {
 
 // Names of the tools.
 const (
-	SearchTool = "context.fts_search"
-	ReadTool   = "context.read"
-	ThreadTool = "context.thread"
+	searchTool = "context.fts_search"
+	readTool   = "context.read"
+	threadTool = "context.thread"
 )
 
 // plainNames are the names of the tools for MCP clients, many of which accept no dots.
 var plainNames = map[string]string{
-	SearchTool: textutil.PlainToolName(SearchTool), ReadTool: textutil.PlainToolName(ReadTool), ThreadTool: textutil.PlainToolName(ThreadTool),
+	searchTool: textutil.PlainToolName(searchTool), readTool: textutil.PlainToolName(readTool), threadTool: textutil.PlainToolName(threadTool),
 }
 
 // PlainName returns the name of one of the tools for MCP clients, or another name unchanged.
@@ -94,9 +94,9 @@ func RegisterMemory(server *mcp.Server, o MemoryOptions) {
 		}
 		return tool
 	}
-	addMemoryTool(server, name(SearchTool), description, t.search)
-	addMemoryTool(server, name(ReadTool), "Reads one envelope by its id, as JSON.", t.read)
-	addMemoryTool(server, name(ThreadTool), "Reads the conversation that an envelope belongs to, as Markdown, with the reasoning of each turn.", t.thread)
+	addMemoryTool(server, name(searchTool), description, t.search)
+	addMemoryTool(server, name(readTool), "Reads one envelope by its id, as JSON.", t.read)
+	addMemoryTool(server, name(threadTool), "Reads the conversation that an envelope belongs to, as Markdown, with the reasoning of each turn.", t.thread)
 }
 
 // addMemoryTool registers a read-only tool whose result is one text.

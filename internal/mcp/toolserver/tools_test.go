@@ -57,7 +57,7 @@ func search(t *testing.T, o MemoryOptions, args map[string]any) (text string, is
 		_ = client.Close()
 		_ = server.Wait()
 	})
-	r, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: SearchTool, Arguments: args})
+	r, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: searchTool, Arguments: args})
 	if err != nil {
 		t.Fatal(err)
 	}

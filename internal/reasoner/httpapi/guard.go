@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ErrForbiddenAddress means that the service must not call an address.
-var ErrForbiddenAddress = errors.New("the address is not allowed")
+// errForbiddenAddress means that the service must not call an address.
+var errForbiddenAddress = errors.New("the address is not allowed")
 
 // Resolver looks up the addresses of a host; *net.Resolver implements it.
 type Resolver interface {
@@ -74,17 +74,17 @@ func (g *Guard) Check(ctx context.Context, raw string) error {
 	u, err := url.Parse(raw)
 	switch {
 	case len(raw) > maxURL:
-		return fmt.Errorf("%w: it is longer than %d bytes", ErrForbiddenAddress, maxURL)
+		return fmt.Errorf("%w: it is longer than %d bytes", errForbiddenAddress, maxURL)
 	case err != nil:
-		return fmt.Errorf("%w: it is not a URL", ErrForbiddenAddress) // err repeats it
+		return fmt.Errorf("%w: it is not a URL", errForbiddenAddress) // err repeats it
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("%w: its scheme must be http or https", ErrForbiddenAddress)
+		return fmt.Errorf("%w: its scheme must be http or https", errForbiddenAddress)
 	case u.Hostname() == "":
-		return fmt.Errorf("%w: it has no host", ErrForbiddenAddress)
+		return fmt.Errorf("%w: it has no host", errForbiddenAddress)
 	case u.User != nil:
-		return fmt.Errorf("%w: it contains a user name or a password", ErrForbiddenAddress)
+		return fmt.Errorf("%w: it contains a user name or a password", errForbiddenAddress)
 	case strings.Contains(u.Hostname(), "%"):
-		return fmt.Errorf("%w: its host has a zone", ErrForbiddenAddress)
+		return fmt.Errorf("%w: its host has a zone", errForbiddenAddress)
 	}
 	_, err = g.addresses(ctx, u.Hostname())
 	return err
@@ -95,7 +95,7 @@ func (g *Guard) Check(ctx context.Context, raw string) error {
 func (g *Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if !g.permits(addr) {
-			return nil, fmt.Errorf("%w: it is not public; the operator of the service can allow it", ErrForbiddenAddress)
+			return nil, fmt.Errorf("%w: it is not public; the operator of the service can allow it", errForbiddenAddress)
 		}
 		return []netip.Addr{addr}, nil
 	}
@@ -110,7 +110,7 @@ func (g *Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error
 	}
 	for _, addr := range list {
 		if !g.permits(addr) {
-			return nil, fmt.Errorf("%w: its host has an address that is not public; the operator of the service can allow it", ErrForbiddenAddress)
+			return nil, fmt.Errorf("%w: its host has an address that is not public; the operator of the service can allow it", errForbiddenAddress)
 		}
 	}
 	return list, nil
@@ -152,7 +152,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 func (g *Guard) control(address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !g.permits(to.Addr()) {
-		return ErrForbiddenAddress
+		return errForbiddenAddress
 	}
 	return nil
 }

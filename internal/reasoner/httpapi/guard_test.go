@@ -153,17 +153,17 @@ func TestGuard_Rebinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := g.DialContext(t.Context(), "tcp", "rebind.example:"+port)
-	if c != nil || !errors.Is(err, ErrForbiddenAddress) || dns.asked != 2 {
+	if c != nil || !errors.Is(err, errForbiddenAddress) || dns.asked != 2 {
 		t.Errorf("%v, %v, asked %d times", c, err, dns.asked)
 	}
 	// The last check, in case the first ones are bypassed.
-	if err := g.control("127.0.0.1:80"); !errors.Is(err, ErrForbiddenAddress) {
+	if err := g.control("127.0.0.1:80"); !errors.Is(err, errForbiddenAddress) {
 		t.Error(err)
 	}
-	if err := g.control("[::ffff:10.0.0.1]:80"); !errors.Is(err, ErrForbiddenAddress) {
+	if err := g.control("[::ffff:10.0.0.1]:80"); !errors.Is(err, errForbiddenAddress) {
 		t.Error(err)
 	}
-	if err := g.control("nonsense"); !errors.Is(err, ErrForbiddenAddress) {
+	if err := g.control("nonsense"); !errors.Is(err, errForbiddenAddress) {
 		t.Error(err)
 	}
 }

@@ -125,7 +125,7 @@ func (p *Poster) post(ctx context.Context, address string, result *wire.Callback
 			return nil
 		}
 		var refused *statusError
-		again := attempt < maxAttempts && ctx.Err() == nil && !errors.Is(err, ErrForbiddenAddress) && !(errors.As(err, &refused) && refused.permanent)
+		again := attempt < maxAttempts && ctx.Err() == nil && !errors.Is(err, errForbiddenAddress) && !(errors.As(err, &refused) && refused.permanent)
 		if !again || p.o.Sleep(ctx, retryDelay(attempt, err)) != nil {
 			return fmt.Errorf("post callback to %s, attempt %d: %w", host, attempt, err)
 		}
@@ -156,7 +156,7 @@ func (p *Poster) attempt(ctx context.Context, address string, body []byte) error
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return ErrForbiddenAddress // err repeats the address
+		return errForbiddenAddress // err repeats the address
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "meup-reasoner")

@@ -193,7 +193,7 @@ func TestPost_ForbiddenAddress(t *testing.T) {
 	r := receivePosts(t, 200)
 	c, waited, _ := newLocalPoster(t, "")
 	address := strings.Replace(r.URL, "127.0.0.1", "127.0.0.2", 1)
-	if err := c.Post(t.Context(), address, someResult()); !errors.Is(err, ErrForbiddenAddress) || len(*waited) != 0 || len(r.all()) != 0 {
+	if err := c.Post(t.Context(), address, someResult()); !errors.Is(err, errForbiddenAddress) || len(*waited) != 0 || len(r.all()) != 0 {
 		t.Errorf("%v, waited %v", err, *waited)
 	}
 }

@@ -22,11 +22,11 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultPoolJobs            = 1024
-	DefaultPoolBytes           = 64 << 20
-	DefaultPoolWorkers         = 8
-	DefaultPoolCallbackWorkers = 64
-	DefaultPoolTimeout         = 2 * time.Minute
+	defaultPoolJobs            = 1024
+	defaultPoolBytes           = 64 << 20
+	defaultPoolWorkers         = 8
+	defaultPoolCallbackWorkers = 64
+	defaultPoolTimeout         = 2 * time.Minute
 )
 
 // PoolOptions configures a Pool. Decide, Post and Logger are required.
@@ -74,13 +74,13 @@ type poolJob struct {
 
 // NewPool returns a Pool. Call Close to stop it.
 func NewPool(o PoolOptions) *Pool {
-	o.MaxJobs = cmp.Or(o.MaxJobs, DefaultPoolJobs)
-	o.Bytes = cmp.Or(o.Bytes, DefaultPoolBytes)
-	o.Timeout = cmp.Or(o.Timeout, DefaultPoolTimeout)
+	o.MaxJobs = cmp.Or(o.MaxJobs, defaultPoolJobs)
+	o.Bytes = cmp.Or(o.Bytes, defaultPoolBytes)
+	o.Timeout = cmp.Or(o.Timeout, defaultPoolTimeout)
 	p := &Pool{
 		o: o, jobs: make(map[*poolJob]struct{}), canceled: make(map[string]struct{}),
-		workers:   semaphore.NewWeighted(int64(cmp.Or(o.Workers, DefaultPoolWorkers))),
-		callbacks: semaphore.NewWeighted(int64(cmp.Or(o.CallbackWorkers, DefaultPoolCallbackWorkers))),
+		workers:   semaphore.NewWeighted(int64(cmp.Or(o.Workers, defaultPoolWorkers))),
+		callbacks: semaphore.NewWeighted(int64(cmp.Or(o.CallbackWorkers, defaultPoolCallbackWorkers))),
 	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p

@@ -253,7 +253,7 @@ func TestPool_SlowDecision(t *testing.T) {
 		d := &blocking{begun: make(chan string, 1)}
 		b := newPool(PoolOptions{Decide: d.Decide, Post: p.post})
 		submit(t, b, "c")
-		time.Sleep(DefaultPoolTimeout + time.Second)
+		time.Sleep(defaultPoolTimeout + time.Second)
 		if err := b.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -146,7 +146,7 @@ func (st *State) CheckInvite(e *protocol.Envelope, payload protocol.Value) (g ca
 	if err := st.checkIdentityGiven(g); err != nil {
 		return g, false, err
 	}
-	return g, st.Member(g.Recipient).Origin != Guest, nil
+	return g, st.Member(g.Recipient).Origin != guest, nil
 }
 
 // checkIdentityGiven checks an invitation against the identity that its token
@@ -160,9 +160,9 @@ func (st *State) checkIdentityGiven(g capability.Grant) error {
 	case configured && !st.IsKicked(id):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token; grant capabilities instead.", id)
 	case configured:
-	case m.Origin == Guest && !st.IsKicked(id):
+	case m.Origin == guest && !st.IsKicked(id):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token of the issuer; grant capabilities instead.", id)
-	case m.Origin == Invited && m.Inviter != g.Granter && !st.Observes(g.Granter, g.At):
+	case m.Origin == invited && m.Inviter != g.Granter && !st.Observes(g.Granter, g.At):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s was invited by %s; only %s or a participant with the capability observe can invite it again.", id, m.Inviter, m.Inviter)
 	case m.Origin == 0 && st.Config.Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix):
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it must begin with " + protocol.InvitedPrefix,

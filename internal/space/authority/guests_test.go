@@ -23,7 +23,7 @@ func TestState_ForgetsGuests(t *testing.T) {
 	l.add(KindSystemMember, `{"participant_id":"back"}`)
 	l.at = begun.Add(GuestAge - 1)
 	l.invite(1)
-	if st := l.fold(); !st.IsKnown("away") || st.Member("away").Origin != Guest {
+	if st := l.fold(); !st.IsKnown("away") || st.Member("away").Origin != guest {
 		t.Error("a guest is forgotten too soon")
 	}
 	l.at = begun.Add(GuestAge)
@@ -35,7 +35,7 @@ func TestState_ForgetsGuests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, st := range map[string]*State{"folded": folded, "restored": restored} {
-		for id, want := range map[protocol.ParticipantID]Origin{"away": 0, "back": Guest, "kicked": Guest, "late": 0, "guest-1": Invited} {
+		for id, want := range map[protocol.ParticipantID]Origin{"away": 0, "back": guest, "kicked": guest, "late": 0, "guest-1": invited} {
 			if got := st.Member(id).Origin; got != want || st.IsKnown(id) != (want != 0) {
 				t.Errorf("%s: %s has origin %d, want %d", name, id, got, want)
 			}

@@ -78,7 +78,7 @@ func (st *State) appendMembers(w *encoder, now time.Time) {
 			continue
 		}
 		w.element(string(id))
-		if m.Origin == Guest {
+		if m.Origin == guest {
 			w.number(0)
 			w.time(m.seen)
 			continue
@@ -303,9 +303,9 @@ func (r *decoder) directory() Directory {
 func (r *decoder) membership(id protocol.ParticipantID) (m Membership, i Invitation) {
 	flags := r.number()
 	if flags == 0 {
-		return Membership{Origin: Guest, seen: r.time()}, i
+		return Membership{Origin: guest, seen: r.time()}, i
 	}
-	m.Origin = Invited
+	m.Origin = invited
 	if flags&storedToken != 0 {
 		m.token, i.Expires = r.text(), r.time()
 		if len(m.token) != sha256.Size {

@@ -44,8 +44,8 @@ type Origin uint8
 
 // The origins; zero: the participant is configured or not known.
 const (
-	Guest Origin = iota + 1
-	Invited
+	guest Origin = iota + 1
+	invited
 )
 
 // Membership describes a participant that is not configured. The fields about
@@ -109,13 +109,13 @@ const GuestAge = 90 * 24 * time.Hour
 // for GuestAge, by the clock of the log. One that was kicked is remembered, and one that
 // has grants, so that they can be revoked and its id cannot be given to another by invitation.
 func (st *State) isForgotten(id protocol.ParticipantID, m Membership) bool {
-	return m.Origin == Guest && st.clock.Sub(m.seen) >= GuestAge && !st.kicked.Has(id) && !st.Ledger.HasGrants(id)
+	return m.Origin == guest && st.clock.Sub(m.seen) >= GuestAge && !st.kicked.Has(id) && !st.Ledger.HasGrants(id)
 }
 
 // IsGuestDue reports whether a guest that is known has to be recorded again.
 func (st *State) IsGuestDue(id protocol.ParticipantID, now time.Time) bool {
 	m := st.Member(id)
-	return m.Origin == Guest && now.Sub(m.seen) >= GuestAge/3
+	return m.Origin == guest && now.Sub(m.seen) >= GuestAge/3
 }
 
 // HasJoined reports whether the participant is known by an invitation or as a guest.
@@ -123,7 +123,7 @@ func (st *State) HasJoined(id protocol.ParticipantID) bool { return st.Member(id
 
 // IsInvited reports whether the participant was invited.
 func (st *State) IsInvited(id protocol.ParticipantID) bool {
-	return st.Member(id).Origin == Invited
+	return st.Member(id).Origin == invited
 }
 
 // Member returns the membership of a participant that is not configured; zero if it is
@@ -254,7 +254,7 @@ func (st *State) Fold(e *journal.Entry) error {
 		}
 	case KindSystemMember:
 		if id := protocol.ParticipantIn(payload, "participant_id"); !st.IsInvited(id) {
-			st.members = st.members.Set(id, Membership{Origin: Guest, seen: e.Envelope.TS})
+			st.members = st.members.Set(id, Membership{Origin: guest, seen: e.Envelope.TS})
 		}
 	default:
 		if e.Envelope.Kind.IsAdministrative() {
@@ -325,7 +325,7 @@ func (st *State) invite(e *journal.Entry, payload protocol.Value) error {
 	if m.Inviter == "" {
 		m.Inviter = e.Envelope.From
 	}
-	m.Origin, m.token, m.At = Invited, hash, e.Envelope.Seq
+	m.Origin, m.token, m.At = invited, hash, e.Envelope.Seq
 	st.members = st.members.Set(g.Recipient, m)
 	st.invitations = st.invitations.Set(hash, Invitation{g.Recipient, g.ExpiresAt, m.At})
 	if !g.ExpiresAt.IsZero() {

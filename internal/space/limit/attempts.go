@@ -28,9 +28,9 @@ type Attempts struct {
 
 // Defaults of AttemptLimits.
 const (
-	DefaultFailures      = 10
+	defaultFailures      = 10
 	DefaultFailureRefill = 10 * time.Second
-	DefaultAddresses     = 16384
+	defaultAddresses     = 16384
 )
 
 // AttemptLimits configure Attempts; zero values are the defaults.
@@ -43,13 +43,13 @@ type AttemptLimits struct {
 // NewAttempts returns an empty count.
 func NewAttempts(l AttemptLimits) *Attempts {
 	if l.Failures <= 0 {
-		l.Failures = DefaultFailures
+		l.Failures = defaultFailures
 	}
 	if l.Refill <= 0 {
 		l.Refill = DefaultFailureRefill
 	}
 	if l.Addresses <= 0 {
-		l.Addresses = DefaultAddresses
+		l.Addresses = defaultAddresses
 	}
 	return &Attempts{
 		failures: l.Failures, every: l.Refill, buckets: recent.New[netip.Addr, tokens](max(1, l.Addresses/2)),

@@ -110,17 +110,17 @@ func (e *Entry) streamFrame(d protocol.Dialect) []byte {
 	if !ok {
 		return nil
 	}
-	return AppendTextFrame(nil, func(dst []byte) []byte { return append(dst, raw...) })
+	return appendTextFrame(nil, func(dst []byte) []byte { return append(dst, raw...) })
 }
 
 // AppendFrame appends an envelope as one WebSocket text frame in the dialect.
 func AppendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
 	dst = slices.Grow(dst, len(e.Payload)+len(e.Extra)+320)
-	return AppendTextFrame(dst, func(dst []byte) []byte { return protocol.AppendEnvelope(dst, d, e) })
+	return appendTextFrame(dst, func(dst []byte) []byte { return protocol.AppendEnvelope(dst, d, e) })
 }
 
 // JSON returns the entry as JSON in the dialect. The bytes are shared.
-func (e *Entry) JSON(d protocol.Dialect) []byte { return FramePayload(e.Frame(d)) }
+func (e *Entry) JSON(d protocol.Dialect) []byte { return framePayload(e.Frame(d)) }
 
 // Size is the cost of the entry in the ring, in bytes.
 func (e *Entry) Size() int {

@@ -8,8 +8,8 @@ import (
 	"iter"
 )
 
-// MaxFrameHeader is the longest header of a server's frame, in bytes.
-const MaxFrameHeader = 10
+// maxFrameHeader is the longest header of a server's frame, in bytes.
+const maxFrameHeader = 10
 
 // Opcodes of the frames that this package writes.
 const (
@@ -19,21 +19,21 @@ const (
 	opEnd  = 0x88 // final fragment, close
 )
 
-// AppendTextFrame appends a whole text frame whose content is written by body.
-func AppendTextFrame(dst []byte, body func(dst []byte) []byte) []byte {
+// appendTextFrame appends a whole text frame whose content is written by body.
+func appendTextFrame(dst []byte, body func(dst []byte) []byte) []byte {
 	start := len(dst)
-	dst = append(dst, make([]byte, MaxFrameHeader)...)
+	dst = append(dst, make([]byte, maxFrameHeader)...)
 	dst = body(dst)
-	n := len(dst) - start - MaxFrameHeader
+	n := len(dst) - start - maxFrameHeader
 	head := headerSize(n)
-	copy(dst[start+head:], dst[start+MaxFrameHeader:])
+	copy(dst[start+head:], dst[start+maxFrameHeader:])
 	dst = dst[:start+head+n]
 	putHeader(dst[start:], n)
 	return dst
 }
 
-// FramePayload returns the payload of a frame made by AppendText.
-func FramePayload(f []byte) []byte {
+// framePayload returns the payload of a frame made by AppendText.
+func framePayload(f []byte) []byte {
 	switch {
 	case len(f) < 2:
 		return nil

@@ -8,7 +8,7 @@ import (
 )
 
 func text(content string) []byte {
-	return AppendTextFrame(nil, func(dst []byte) []byte { return append(dst, content...) })
+	return appendTextFrame(nil, func(dst []byte) []byte { return append(dst, content...) })
 }
 
 // TestAppendText compares the three forms of the length, at their bounds, with
@@ -26,9 +26,9 @@ func TestAppendText(t *testing.T) {
 		content := strings.Repeat("x", n)
 		got := text(content)
 		if want := append(slices.Clone(header), content...); !bytes.Equal(got, want) {
-			t.Errorf("%d bytes: header % x, want % x; %d bytes in all", n, got[:min(len(got), MaxFrameHeader)], header, len(got))
+			t.Errorf("%d bytes: header % x, want % x; %d bytes in all", n, got[:min(len(got), maxFrameHeader)], header, len(got))
 		}
-		if string(FramePayload(got)) != content {
+		if string(framePayload(got)) != content {
 			t.Errorf("%d bytes: the content does not come back", n)
 		}
 	}
@@ -37,7 +37,7 @@ func TestAppendText(t *testing.T) {
 func TestAppendTextBehindOthers(t *testing.T) {
 	dst := append([]byte(nil), "before"...)
 	for _, s := range []string{"a", strings.Repeat("b", 300)} {
-		dst = AppendTextFrame(dst, func(dst []byte) []byte { return append(dst, s...) })
+		dst = appendTextFrame(dst, func(dst []byte) []byte { return append(dst, s...) })
 	}
 	want := slices.Concat([]byte("before"), text("a"), text(strings.Repeat("b", 300)))
 	if !bytes.Equal(dst, want) {
@@ -47,7 +47,7 @@ func TestAppendTextBehindOthers(t *testing.T) {
 
 func TestContentOfNothing(t *testing.T) {
 	for _, f := range [][]byte{nil, {0x81}} {
-		if c := FramePayload(f); c != nil {
+		if c := framePayload(f); c != nil {
 			t.Errorf("% x holds %q", f, c)
 		}
 	}
@@ -88,7 +88,7 @@ func TestAppendTextWithRoomDoesNotAllocate(t *testing.T) {
 	content := make([]byte, 400)
 	dst := make([]byte, 0, 1024)
 	if n := testing.AllocsPerRun(100, func() {
-		dst = AppendTextFrame(dst[:0], func(dst []byte) []byte { return append(dst, content...) })
+		dst = appendTextFrame(dst[:0], func(dst []byte) []byte { return append(dst, content...) })
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

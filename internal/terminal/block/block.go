@@ -136,9 +136,9 @@ func (w *writer) tool(d *api.Decision, parallel bool, rest string) string {
 func (w *writer) outcome(label string, d *api.Decision) string {
 	switch d.Outcome {
 	case api.OutcomeError, api.OutcomeRejected:
-		return w.dim(label) + w.style.Paint(w.style.Bad, Outcome(d))
+		return w.dim(label) + w.style.Paint(w.style.Bad, outcome(d))
 	}
-	return w.dim(label + Outcome(d))
+	return w.dim(label + outcome(d))
 }
 
 // Style holds escape sequences for parts of a text, and Reset, which ends all

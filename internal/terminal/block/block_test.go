@@ -89,7 +89,7 @@ func TestValues(t *testing.T) {
 		"rejected by al ice":         {Outcome: "rejected", DecidedBy: "al\nice"},
 	} {
 		t.Run(want, func(t *testing.T) {
-			if got := Outcome(&d); got != want {
+			if got := outcome(&d); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})

@@ -20,9 +20,9 @@ func Query(t *api.Turn, thread protocol.ID, s Style) string {
 	}
 	switch {
 	case len(t.ToolCalls) == 0 && len(all) == 0:
-		w.line(NoCalls(t.TurnNumber))
+		w.line(noCalls(t.TurnNumber))
 	case len(all) == 0:
-		w.line(NotRecorded(t.TurnNumber))
+		w.line(notRecorded(t.TurnNumber))
 	}
 	for i := range all {
 		if i > 0 {
@@ -41,13 +41,13 @@ func NoTurn(n int) string {
 	return fmt.Sprintf("  ✗ No reasoning data for turn %d in this thread.", n)
 }
 
-// NoCalls reports that a turn had no tool calls that you can see; 0: a job.
-func NoCalls(n int) string {
+// noCalls reports that a turn had no tool calls that you can see; 0: a job.
+func noCalls(n int) string {
 	return "  ─ " + turn("Turn", "The job", n) + " had no tool calls that you can see."
 }
 
-// NotRecorded reports that the reasons of a turn's tool calls are unknown.
-func NotRecorded(n int) string {
+// notRecorded reports that the reasons of a turn's tool calls are unknown.
+func notRecorded(n int) string {
 	return "  ─ No reasoning recorded for " + turn("turn", "the job", n) + "."
 }
 

@@ -108,9 +108,9 @@ func writeText(b *strings.Builder, v protocol.Value) {
 	b.WriteByte('"')
 }
 
-// Outcome formats the outcome of a call: 3 documents found, answered by files.
+// outcome formats the outcome of a call: 3 documents found, answered by files.
 // Of a response without a description, it adds the size: success (4,321 bytes).
-func Outcome(d *api.Decision) string {
+func outcome(d *api.Decision) string {
 	text := exchange.JoinOutcome(termsafe.Words(d.Outcome), termsafe.Words(string(d.DecidedBy)), termsafe.Words(d.OutcomeText))
 	if d.AnsweredBy != "" {
 		text += ", answered by " + termsafe.Words(string(d.AnsweredBy))

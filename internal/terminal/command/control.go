@@ -185,7 +185,7 @@ func checkInvited(ctx context.Context, t *connect.Target, f *controlFlags, args 
 	for c := range e.ParsePayload().Get("initial_capabilities").Elements {
 		given[string(c.AppendCanonical(nil))] = true
 	}
-	wanted, err := ParseCapabilities(args[1:])
+	wanted, err := parseCapabilities(args[1:])
 	if err != nil {
 		return err
 	}
@@ -300,11 +300,11 @@ func (k *control) check(f *controlFlags, args []string) ([]json.RawMessage, erro
 	case f.grant != "" && !protocol.ValidID(f.grant):
 		return nil, program.Usagef("--grant %q is not a valid id", f.grant)
 	}
-	return ParseCapabilities(rest)
+	return parseCapabilities(rest)
 }
 
-// ParseCapabilities parses patterns of kinds and JSON objects.
-func ParseCapabilities(list []string) ([]json.RawMessage, error) {
+// parseCapabilities parses patterns of kinds and JSON objects.
+func parseCapabilities(list []string) ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, 0, len(list))
 	for _, text := range list {
 		if strings.HasPrefix(strings.TrimSpace(text), "{") {

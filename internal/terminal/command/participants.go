@@ -79,7 +79,7 @@ administration has added; its tokens stay, and none is issued.` + exitCodes,
   meup admin participants add team-blue dora chat --replace`,
 	}
 	c.RunE = run(s, &asJSON, func([]string) error { return checkTTL(c, ttl) }, func(ctx context.Context, x *session, args []string) error {
-		list, err := ParseCapabilities(args[2:])
+		list, err := parseCapabilities(args[2:])
 		if err != nil {
 			return err
 		}

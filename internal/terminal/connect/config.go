@@ -139,7 +139,7 @@ func parseConfig(path string, raw []byte) (*configuration, error) {
 		}
 		p.path = path
 		if p.Gateway != "" {
-			if _, err := ParseGateway(string(p.Gateway)); err != nil {
+			if _, err := parseGateway(string(p.Gateway)); err != nil {
 				return nil, fmt.Errorf("%s: %w", at("profiles", name, "gateway"), err)
 			}
 		}

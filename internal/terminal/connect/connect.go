@@ -78,9 +78,9 @@ func (t *Target) DialOptions(errOut io.Writer) client.Options {
 	}
 }
 
-// ParseGateway parses the URL of a gateway in any of its forms: with http or
+// parseGateway parses the URL of a gateway in any of its forms: with http or
 // ws, with or without the path of the socket.
-func ParseGateway(s string) (*url.URL, error) {
+func parseGateway(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err == nil {
 		if secure, ok := map[string]string{"ws": "http", "wss": "https", "http": "http", "https": "https"}[u.Scheme]; ok {
@@ -186,7 +186,7 @@ func gatewayURL(s string) (*url.URL, error) {
 	if s == "" {
 		return nil, program.Usagef("no gateway: set MEUP_URL, use --gateway, or write a profile with meup login")
 	}
-	u, err := ParseGateway(s)
+	u, err := parseGateway(s)
 	if err != nil {
 		return nil, program.Usage(err)
 	}
@@ -274,7 +274,7 @@ func (p *profile) readToken(env *program.Environment, base *url.URL, errOut io.W
 		return "", program.Usagef("no token: set MEUP_TOKEN, use --token-file or --token-env, or write a profile with meup login")
 	}
 	if p.Gateway != "" {
-		own, err := ParseGateway(string(p.Gateway))
+		own, err := parseGateway(string(p.Gateway))
 		if err != nil || own.Scheme != base.Scheme || own.Host != base.Host {
 			return "", program.Usagef("no token: the token of the profile is sent only to its own gateway, %s", p.Gateway)
 		}

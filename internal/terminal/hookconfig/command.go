@@ -103,7 +103,7 @@ func (p *place) installed(given Place) (at Place, found bool, err error) {
 	if err != nil {
 		return given, false, err
 	}
-	list, err := Places(text, p.program)
+	list, err := places(text, p.program)
 	if err != nil {
 		return given, false, fmt.Errorf("%s: %w", path, err)
 	}
@@ -219,7 +219,7 @@ func newUninstall(r Resolver) *cobra.Command {
 				}
 				gateway, space = t.Gateway, t.Space
 			}
-			return p.change(c, func(settings []byte) ([]byte, error) { return Remove(settings, p.program, gateway, space) })
+			return p.change(c, func(settings []byte) ([]byte, error) { return remove(settings, p.program, gateway, space) })
 		},
 	}
 	p.register(c)
@@ -249,7 +249,7 @@ func newStatus(r Resolver) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, all, err := Installed(text, p.program, t.Gateway, t.Space)
+			found, all, err := installed(text, p.program, t.Gateway, t.Space)
 			switch {
 			case err != nil:
 				return fmt.Errorf("%s: %w", path, err)

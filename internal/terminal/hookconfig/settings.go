@@ -157,8 +157,8 @@ func (h *Hooks) Add(settings []byte) ([]byte, error) {
 	})
 }
 
-// Remove returns settings of an agent without the hooks of a space.
-func Remove(settings []byte, program string, gateway *url.URL, space string) ([]byte, error) {
+// remove returns settings of an agent without the hooks of a space.
+func remove(settings []byte, program string, gateway *url.URL, space string) ([]byte, error) {
 	return edit(settings, program, gateway, space, func(_ string, groups []json.RawMessage) ([]json.RawMessage, error) { return groups, nil })
 }
 
@@ -310,8 +310,8 @@ type Place struct{ Gateway, Space string }
 
 func (p Place) String() string { return "--gateway " + p.Gateway + " --space " + p.Space }
 
-// Places returns the spaces whose hooks settings have.
-func Places(settings []byte, program string) (list []Place, err error) {
+// places returns the spaces whose hooks settings have.
+func places(settings []byte, program string) (list []Place, err error) {
 	hooks, err := hookMap(settings)
 	if err != nil {
 		return nil, err
@@ -357,9 +357,9 @@ var hookPath = regexp.MustCompile(`^(.*)/api/spaces/([^/]+)/hooks/([^/]+)$`)
 // sent finds the address in a command of ours.
 var sent = regexp.MustCompile(`(?:^| )hooks send ['"]?([^'" ]+)`)
 
-// Installed returns the events of settings that have a hook of a space, and whether
+// installed returns the events of settings that have a hook of a space, and whether
 // these are all.
-func Installed(settings []byte, program string, gateway *url.URL, space string) (found int, all bool, err error) {
+func installed(settings []byte, program string, gateway *url.URL, space string) (found int, all bool, err error) {
 	hooks, err := hookMap(settings)
 	if err != nil {
 		return 0, false, err

@@ -57,7 +57,7 @@ func TestHooks_AddRemove(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if found, all, err := Installed(with, program, h.Gateway, "lab"); found != events || !all || err != nil {
+				if found, all, err := installed(with, program, h.Gateway, "lab"); found != events || !all || err != nil {
 					t.Error(found, all, err)
 				}
 				again, err := h.Add(with)
@@ -68,15 +68,15 @@ func TestHooks_AddRemove(t *testing.T) {
 					if other == program {
 						continue
 					}
-					if same, err := Remove(with, other, h.Gateway, "lab"); err != nil || string(same) != string(with) {
+					if same, err := remove(with, other, h.Gateway, "lab"); err != nil || string(same) != string(with) {
 						t.Errorf("removed another program: %v\n%s", err, Diff(string(with), string(same)))
 					}
 				}
-				other, err := Remove(with, program, h.Gateway, "attic")
+				other, err := remove(with, program, h.Gateway, "attic")
 				if err != nil || string(other) != string(with) {
 					t.Errorf("removed another space: %v\n%s", err, Diff(string(with), string(other)))
 				}
-				after, err := Remove(with, program, h.Gateway, "lab")
+				after, err := remove(with, program, h.Gateway, "lab")
 				if err != nil || string(after) != before {
 					t.Errorf("%v\n%s", err, Diff(before, string(after)))
 				}
@@ -175,7 +175,7 @@ func TestHooks_Failure(t *testing.T) {
 func TestRemove_FromGroup(t *testing.T) {
 	h := hooksOf(t)
 	const settings = `{"hooks":{"Stop":[{"matcher":"","hooks":[{"type":"command","command":"a"},{"type":"http","url":"http://127.0.0.1:8080/api/spaces/lab/hooks/claude?wait=5"}]},{"hooks":7},8]}}`
-	got, err := Remove([]byte(settings), "claude", h.Gateway, "lab")
+	got, err := remove([]byte(settings), "claude", h.Gateway, "lab")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,14 +229,14 @@ func FuzzAddRemove(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if _, all, err := Installed(with, program, h.Gateway, h.Space); !all || err != nil {
+			if _, all, err := installed(with, program, h.Gateway, h.Space); !all || err != nil {
 				t.Fatalf("%v %v\n%s", all, err, with)
 			}
-			after, err := Remove(with, program, h.Gateway, h.Space)
+			after, err := remove(with, program, h.Gateway, h.Space)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, with)
 			}
-			if found, _, err := Installed(after, program, h.Gateway, h.Space); found != 0 || err != nil {
+			if found, _, err := installed(after, program, h.Gateway, h.Space); found != 0 || err != nil {
 				t.Fatalf("%d %v\n%s", found, err, after)
 			}
 		}

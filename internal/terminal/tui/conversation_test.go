@@ -29,7 +29,7 @@ type stage struct {
 	model *conversation.Model
 	clock time.Time
 	plain strings.Builder
-	lines *Plain
+	lines *plain
 	done  strings.Builder // effects
 	ids   int
 }
@@ -54,7 +54,7 @@ func newStage(t *testing.T, color bool) *stage {
 		Style: style(color), Now: func() time.Time { return s.clock },
 		NewID: func() protocol.ID { s.ids++; return protocol.ID(fmt.Sprintf("own-%d", s.ids)) },
 	})
-	s.lines = NewPlain(s.model, &s.plain, false)
+	s.lines = newPlain(s.model, &s.plain, false)
 	return s
 }
 
@@ -173,7 +173,7 @@ func describeEffect(e conversation.Effect) string {
 	return fmt.Sprintf("%T%+v", e, e)
 }
 
-func (s *stage) draw(v *View, cells int) {
+func (s *stage) draw(v *view, cells int) {
 	for _, block := range s.model.Shown() {
 		v.block(block, cells)
 	}
@@ -182,12 +182,12 @@ func (s *stage) draw(v *View, cells int) {
 
 // screenOf returns the whole conversation at a width, with its status.
 func (s *stage) screenOf(cells int, color bool) string {
-	v := NewView(s.model, color)
+	v := newView(s.model, color)
 	var b strings.Builder
 	for _, block := range s.model.Shown() {
 		for _, line := range v.block(block, cells) {
-			if CellWidth(line) > cells {
-				s.t.Errorf("%d cells of %d: %q", CellWidth(line), cells, line)
+			if cellWidth(line) > cells {
+				s.t.Errorf("%d cells of %d: %q", cellWidth(line), cells, line)
 			}
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
@@ -215,7 +215,7 @@ func TestConversations(t *testing.T) {
 			s.play(script)
 			c.play(script)
 			for cells := range 12 { // no width causes a panic
-				s.draw(NewView(s.model, false), cells)
+				s.draw(newView(s.model, false), cells)
 			}
 			got := map[string]string{
 				"80": s.screenOf(80, false), "40": s.screenOf(40, false), "color": c.screenOf(80, true),

@@ -6,9 +6,9 @@
 // Two front ends show the model: the screen, on Bubble Tea, and plain lines for
 // screen readers, dumb terminals and pipes.
 //
-//	client ─ Received ─┐                    ┌─ blocks ─► tui.View ─► screen.go
+//	client ─ Received ─┐                    ┌─ blocks ─► tui.view ─► screen.go
 //	api ──── results ──┼─► Model.Apply ─────┤
-//	keys ─── Typed ────┘        │           └─ news ───► tui.Plain ─► plain.go
+//	keys ─── Typed ────┘        │           └─ news ───► tui.plain ─► plain.go
 //	                            └─ effects ─► session ─► client, api
 //
 // # Goroutines

@@ -23,8 +23,8 @@ func TestWrap_JoinedEmoji(t *testing.T) {
 				n := 0
 				for _, l := range lines {
 					n += strings.Count(l, family) + strings.Count(l, pilot)
-					if CellWidth(l) > cells {
-						t.Errorf("%s, %s: %d cells of %d: %q", name, how, CellWidth(l), cells, l)
+					if cellWidth(l) > cells {
+						t.Errorf("%s, %s: %d cells of %d: %q", name, how, cellWidth(l), cells, l)
 					}
 				}
 				if whole := how == "wrap" || cells >= 24; whole && n != all {

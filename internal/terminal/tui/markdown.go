@@ -77,7 +77,7 @@ func isTable(laid string, cells int) bool {
 	ruled := false
 	for line := range strings.SplitSeq(laid, "\n") {
 		ruled = ruled || strings.Contains(line, "-|-")
-		if ruled && strings.Contains(line, " | ") && CellWidth(line) > cells {
+		if ruled && strings.Contains(line, " | ") && cellWidth(line) > cells {
 			return true
 		}
 	}
@@ -90,11 +90,11 @@ var margin = regexp.MustCompile(`^((?:\| )*)((?: *(?:•|[0-9]+\.|\[[ x✓]\]) +
 
 // hang breaks a line and indents the continuation lines below its content.
 func hang(line string, cells int) []string {
-	if CellWidth(line) <= cells {
+	if cellWidth(line) <= cells {
 		return []string{line}
 	}
 	m := margin.FindStringSubmatch(line)
-	room := cells - CellWidth(m[0])
+	room := cells - cellWidth(m[0])
 	if m[0] == "" || room < cells/2 {
 		return wrapPainted(line, cells)
 	}
@@ -103,7 +103,7 @@ func hang(line string, cells int) []string {
 		if i == 0 {
 			out[i] = m[0] + out[i]
 		} else {
-			out[i] = m[1] + strings.Repeat(" ", CellWidth(m[2])) + out[i]
+			out[i] = m[1] + strings.Repeat(" ", cellWidth(m[2])) + out[i]
 		}
 	}
 	return out

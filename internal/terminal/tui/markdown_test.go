@@ -56,8 +56,8 @@ func FuzzMarkdown(f *testing.F) {
 			m := markdown{color: color}
 			lines, _ := m.lines(text, 30)
 			for _, line := range lines {
-				if CellWidth(line) > 30 {
-					t.Fatalf("%q: %d cells", line, CellWidth(line))
+				if cellWidth(line) > 30 {
+					t.Fatalf("%q: %d cells", line, cellWidth(line))
 				}
 				for rest := line; ; {
 					i := strings.IndexByte(rest, '\x1b')

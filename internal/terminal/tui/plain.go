@@ -32,7 +32,7 @@ func (s *session) runPlain() error {
 		defer close(read)
 		s.read(in)
 	}()
-	p := NewPlain(s.model, s.opts.Out, !IsTerminal(s.opts.In))
+	p := newPlain(s.model, s.opts.Out, !IsTerminal(s.opts.In))
 	s.servePlain(p)
 	s.cancel()
 	if in.Cancel() {
@@ -48,7 +48,7 @@ const plainTick = time.Second
 
 // servePlain handles events until the session ends. After the end of the input, it waits
 // for the conversation of before the start, but not for an envelope that does not come.
-func (s *session) servePlain(p *Plain) {
+func (s *session) servePlain(p *plain) {
 	closing := false
 	var newest protocol.Seq // that was received
 	tick := time.NewTicker(plainTick)

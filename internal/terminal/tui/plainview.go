@@ -11,10 +11,10 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
 )
 
-// Plain writes the model as lines, each once: for screen readers, terminals
+// plain writes the model as lines, each once: for screen readers, terminals
 // without cursor movement, and pipes. There are no colors and no spinner, and
 // nothing is overwritten.
-type Plain struct {
+type plain struct {
 	Err error // of the first write that failed
 
 	model  *conversation.Model
@@ -23,14 +23,14 @@ type Plain struct {
 	queued map[*conversation.Chat]bool // messages with a notice that they wait for the connection
 }
 
-// NewPlain returns a Plain that writes to out. With echo, it writes typed input,
+// newPlain returns a Plain that writes to out. With echo, it writes typed input,
 // too, since the terminal does not show it.
-func NewPlain(m *conversation.Model, out io.Writer, echo bool) *Plain {
-	return &Plain{model: m, out: out, echo: echo, queued: make(map[*conversation.Chat]bool)}
+func newPlain(m *conversation.Model, out io.Writer, echo bool) *plain {
+	return &plain{model: m, out: out, echo: echo, queued: make(map[*conversation.Chat]bool)}
 }
 
 // Print writes the changes since the last call.
-func (p *Plain) Print() {
+func (p *plain) Print() {
 	for _, n := range p.model.TakeNews() {
 		if n.Settled {
 			p.settle(n.Block)
@@ -42,7 +42,7 @@ func (p *Plain) Print() {
 
 // write writes a text. Lines after the first begin with a bar, so that text of
 // participants cannot imitate a line of the terminal.
-func (p *Plain) write(text string) {
+func (p *plain) write(text string) {
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n "), "\n", "\n| ")
 	if _, err := fmt.Fprintln(p.out, text); err != nil && p.Err == nil {
 		p.Err = fmt.Errorf("write: %w", err)
@@ -50,10 +50,10 @@ func (p *Plain) write(text string) {
 }
 
 // printNotice writes a notice of the terminal. No participant name begins with a star.
-func (p *Plain) printNotice(text string) { p.write("* " + termsafe.Line(text)) }
+func (p *plain) printNotice(text string) { p.write("* " + termsafe.Line(text)) }
 
 // list writes lines; two columns are separated by a colon.
-func (p *Plain) list(l conversation.Lines) {
+func (p *plain) list(l conversation.Lines) {
 	for i, text := range l.Left {
 		if right := l.RightOf(i); right != "" {
 			text += ": " + right
@@ -66,7 +66,7 @@ func (p *Plain) list(l conversation.Lines) {
 	}
 }
 
-func (p *Plain) appear(b *conversation.Block) {
+func (p *plain) appear(b *conversation.Block) {
 	m := p.model
 	if !m.Passes(b) {
 		return
@@ -95,7 +95,7 @@ func (p *Plain) appear(b *conversation.Block) {
 	}
 }
 
-func (p *Plain) printMessage(c *conversation.Chat) {
+func (p *plain) printMessage(c *conversation.Chat) {
 	m := p.model
 	if !c.Mine || p.echo {
 		name := termsafe.Name(c.From)
@@ -114,7 +114,7 @@ func (p *Plain) printMessage(c *conversation.Chat) {
 	}
 }
 
-func (p *Plain) settle(b *conversation.Block) {
+func (p *plain) settle(b *conversation.Block) {
 	m, queued := p.model, p.queued[b.Chat]
 	delete(p.queued, b.Chat)
 	switch {

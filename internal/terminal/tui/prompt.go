@@ -44,7 +44,7 @@ type row struct{ from, to int }
 
 // resize adapts the prompt to a screen size.
 func (p *prompt) resize(cells, rows int) {
-	p.cells, p.most = max(cells-CellWidth(promptSign), 2), max(1, min(maxPrompt, rows/3))
+	p.cells, p.most = max(cells-cellWidth(promptSign), 2), max(1, min(maxPrompt, rows/3))
 }
 
 func (p *prompt) value() string { return string(p.text) }
@@ -228,7 +228,7 @@ func (p *prompt) height() int { return min(len(p.rows()), p.most) }
 
 // view draws the visible rows, which contain the cursor, and returns the
 // position of the cursor.
-func (p *prompt) view(t *Theme) (lines []string, y, x int) {
+func (p *prompt) view(t *theme) (lines []string, y, x int) {
 	rows := p.rows()
 	y, x = p.cursor(rows)
 	first := 0
@@ -238,10 +238,10 @@ func (p *prompt) view(t *Theme) (lines []string, y, x int) {
 	sign := t.Bold.Render(promptSign)
 	for _, r := range rows[first:min(len(rows), first+p.most)] {
 		lines = append(lines, sign+string(p.text[r.from:r.to]))
-		sign = strings.Repeat(" ", CellWidth(promptSign))
+		sign = strings.Repeat(" ", cellWidth(promptSign))
 	}
 	if len(p.text) == 0 {
 		lines[0] += t.Dim.Render(Fit(placeholder, p.cells))
 	}
-	return lines, y - first, min(x, p.cells-1) + CellWidth(promptSign)
+	return lines, y - first, min(x, p.cells-1) + cellWidth(promptSign)
 }

@@ -9,18 +9,18 @@ import (
 // promptOf returns a prompt of a width that contains a text.
 func promptOf(text string, cells, rows int) *prompt {
 	var p prompt
-	p.resize(cells+CellWidth(promptSign), rows)
+	p.resize(cells+cellWidth(promptSign), rows)
 	p.set(text)
 	return &p
 }
 
 // drawn returns the visible rows without signs, and the position of the cursor.
 func (p *prompt) drawn() (rows []string, y, x int) {
-	rows, y, x = p.view(&Theme{})
+	rows, y, x = p.view(&theme{})
 	for i, r := range rows {
 		rows[i] = strings.TrimPrefix(strings.TrimPrefix(r, promptSign), "  ")
 	}
-	return rows, y, x - CellWidth(promptSign)
+	return rows, y, x - cellWidth(promptSign)
 }
 
 func TestPrompt_Keys(t *testing.T) {

@@ -20,7 +20,7 @@ const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 const shownSteps = 2
 
 // reasoning lays out a participant's reasoning, in progress or ended.
-func (v *View) reasoning(d *block.Reasoning, cells int) []string {
+func (v *view) reasoning(d *block.Reasoning, cells int) []string {
 	out := []string{""}
 	sign, words, paint := "▸ ", reasoningTitle(v.model, d), v.Theme.Dim.Render
 	if d.Open {
@@ -59,9 +59,9 @@ func (v *View) reasoning(d *block.Reasoning, cells int) []string {
 
 // step lays out a step: in one line, or, in an open block, in as many as it
 // needs. Of a streamed step the end is shown.
-func (v *View) step(s block.Step, open bool, cells int) []string {
+func (v *view) step(s block.Step, open bool, cells int) []string {
 	const sign, indent = "  • ", "  " + bar
-	inner := max(cells-CellWidth(indent), 1)
+	inner := max(cells-cellWidth(indent), 1)
 	text, author := strings.TrimSpace(termsafe.Text(s.Text)), ""
 	if text == "" {
 		return nil
@@ -71,7 +71,7 @@ func (v *View) step(s block.Step, open bool, cells int) []string {
 	}
 	if !open {
 		text = termsafe.Words(text)
-		if w, room := CellWidth(text), inner-CellWidth(author); s.Stream != "" && w > room {
+		if w, room := cellWidth(text), inner-cellWidth(author); s.Stream != "" && w > room {
 			text = "…" + ansi.TruncateLeftWc(text, w-room+1, "")
 		}
 		return []string{v.Theme.Dim.Render(sign + Fit(author+text, inner))}
@@ -88,11 +88,11 @@ func (v *View) step(s block.Step, open bool, cells int) []string {
 }
 
 // details lays out details, each from a line of its own.
-func (v *View) details(list []api.Detail, cells int) []string {
+func (v *view) details(list []api.Detail, cells int) []string {
 	const indent = "  " + bar
 	var out []string
 	for _, d := range list {
-		for i, l := range wrap(termsafe.Words(d.Label+": "+d.Text), max(cells-CellWidth(indent)-2, 1)) {
+		for i, l := range wrap(termsafe.Words(d.Label+": "+d.Text), max(cells-cellWidth(indent)-2, 1)) {
 			if i > 0 {
 				l = "  " + l
 			}

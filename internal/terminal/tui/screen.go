@@ -17,7 +17,7 @@ import (
 type screen struct {
 	session *session
 	model   *conversation.Model
-	view    *View
+	view    *view
 	prompt  prompt
 
 	cells, rows int
@@ -29,7 +29,7 @@ type screen struct {
 type batch []conversation.Event
 
 func newScreen(s *session) *screen {
-	x := &screen{session: s, model: s.model, view: NewView(s.model, !s.opts.NoColor)}
+	x := &screen{session: s, model: s.model, view: newView(s.model, !s.opts.NoColor)}
 	x.resize(s.opts.Width, s.opts.Height)
 	return x
 }

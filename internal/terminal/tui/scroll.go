@@ -9,7 +9,7 @@ import (
 // Lines returns the visible lines of the conversation. They follow new lines,
 // unless the person has scrolled up: then the top line stays in place, regardless
 // of changes above and below it.
-func (v *View) Lines(cells, rows int) []string {
+func (v *view) Lines(cells, rows int) []string {
 	v.seen, v.below = nil, 0
 	if rows <= 0 {
 		return nil
@@ -32,7 +32,7 @@ func (v *View) Lines(cells, rows int) []string {
 
 // fromTop returns the lines from the top line on, and reports whether more
 // lines follow.
-func (v *View) fromTop(blocks []*conversation.Block, cells, rows int) (out []string, full bool) {
+func (v *view) fromTop(blocks []*conversation.Block, cells, rows int) (out []string, full bool) {
 	i := max(0, slices.Index(blocks, v.top)) // if it is gone: the oldest remaining block
 	skip := v.line
 	for ; i < len(blocks); i++ {
@@ -52,10 +52,10 @@ func (v *View) fromTop(blocks []*conversation.Block, cells, rows int) (out []str
 }
 
 // Follow makes the view follow new lines again.
-func (v *View) Follow() { v.away = false }
+func (v *view) Follow() { v.away = false }
 
 // Scroll moves the screen by a number of lines; a negative number moves it up.
-func (v *View) Scroll(cells, rows, by int) {
+func (v *view) Scroll(cells, rows, by int) {
 	blocks := v.model.Shown()
 	total, at := 0, -1
 	for _, b := range blocks {
@@ -80,7 +80,7 @@ func (v *View) Scroll(cells, rows, by int) {
 }
 
 // moveTo sets the top line, counted from the first line of all.
-func (v *View) moveTo(blocks []*conversation.Block, cells, at int) {
+func (v *view) moveTo(blocks []*conversation.Block, cells, at int) {
 	for _, b := range blocks {
 		n := len(v.block(b, cells))
 		if at < n {
@@ -92,7 +92,7 @@ func (v *View) moveTo(blocks []*conversation.Block, cells, at int) {
 }
 
 // Toggle opens or closes the lowest reasoning block on the screen.
-func (v *View) Toggle() {
+func (v *view) Toggle() {
 	for _, b := range slices.Backward(v.seen) {
 		if b.Reasoning != nil {
 			b.Reasoning.Open = !b.Reasoning.Open

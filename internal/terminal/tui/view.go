@@ -20,10 +20,10 @@ const bar = "│ "
 // more precedes continuation lines of the terminal's own text.
 const more = "╎ "
 
-// View lays out a model for a screen. It changes only its own position and its
+// view lays out a model for a screen. It changes only its own position and its
 // cache of layouts, and which reasoning is open.
-type View struct {
-	Theme    Theme
+type view struct {
+	Theme    theme
 	model    *conversation.Model
 	markdown markdown
 	cache    map[*conversation.Block]layout
@@ -44,13 +44,13 @@ type layout struct {
 // maxCached bounds the cached layouts. The scrollback is smaller.
 const maxCached = 4096
 
-// NewView returns a view that follows the end of the conversation.
-func NewView(m *conversation.Model, colored bool) *View {
-	return &View{Theme: newTheme(colored), model: m, markdown: markdown{color: colored}, cache: make(map[*conversation.Block]layout)}
+// newView returns a view that follows the end of the conversation.
+func newView(m *conversation.Model, colored bool) *view {
+	return &view{Theme: newTheme(colored), model: m, markdown: markdown{color: colored}, cache: make(map[*conversation.Block]layout)}
 }
 
 // block returns the layout of a block for a width; no line is wider.
-func (v *View) block(b *conversation.Block, cells int) []string {
+func (v *view) block(b *conversation.Block, cells int) []string {
 	if c, ok := v.cache[b]; ok && c.revision == b.Revision && c.epoch == v.model.Epoch && c.cells == cells {
 		return c.lines
 	}
@@ -83,16 +83,16 @@ func (v *View) block(b *conversation.Block, cells int) []string {
 
 // own lays out the terminal's own lines: a sign before the first, a bar before
 // all others. Pairs are laid out in two columns if there is room for them.
-func (v *View) own(sign string, b conversation.Lines, cells int, paint func(...string) string) []string {
+func (v *view) own(sign string, b conversation.Lines, cells int, paint func(...string) string) []string {
 	var out []string
 	put := func(text, indent string) {
-		room := max(cells-CellWidth(sign)-CellWidth(indent), 1)
+		room := max(cells-cellWidth(sign)-cellWidth(indent), 1)
 		for i, part := range wrap(text, room) {
 			begin := more
 			if len(out) == 0 {
 				begin = sign
 			}
-			if i > 0 && len(b.Left) > 1 && CellWidth(begin+indent+"  "+part) <= cells {
+			if i > 0 && len(b.Left) > 1 && cellWidth(begin+indent+"  "+part) <= cells {
 				begin += "  "
 			}
 			out = append(out, paint(begin+indent+part))
@@ -105,7 +105,7 @@ func (v *View) own(sign string, b conversation.Lines, cells int, paint func(...s
 		case right == "":
 			put(body, indent)
 		case cells >= 72:
-			put(body+strings.Repeat(" ", max(column-CellWidth(body), 0)+1)+right, indent)
+			put(body+strings.Repeat(" ", max(column-cellWidth(body), 0)+1)+right, indent)
 		default:
 			put(body, indent)
 			put(right, indent+"  ")
@@ -118,9 +118,9 @@ func (v *View) own(sign string, b conversation.Lines, cells int, paint func(...s
 const column = 27
 
 // chat lays out a message below its header.
-func (v *View) chat(c *conversation.Chat, cells int) []string {
+func (v *view) chat(c *conversation.Chat, cells int) []string {
 	out := append([]string{""}, v.header(c, cells)...)
-	inner := cells - CellWidth(bar)
+	inner := cells - cellWidth(bar)
 	body, ok := []string(nil), false
 	if c.Markdown && !c.Mine {
 		body, ok = v.markdown.lines(c.Text, inner)
@@ -153,7 +153,7 @@ func (v *View) chat(c *conversation.Chat, cells int) []string {
 
 // header shows the sender of a message, the answered participant, the
 // addressees, and the thread or context.
-func (v *View) header(c *conversation.Chat, cells int) []string {
+func (v *view) header(c *conversation.Chat, cells int) []string {
 	words := heading(v.model, c)
 	head := v.Theme.name(c.From) + v.Theme.Dim.Render(words)
 	if c.From == v.model.You {
@@ -203,7 +203,7 @@ func displayName(m *conversation.Model, id protocol.ParticipantID) string {
 	return termsafe.Name(id)
 }
 
-func (v *View) proposal(p *conversation.Proposal, cells int) []string {
+func (v *view) proposal(p *conversation.Proposal, cells int) []string {
 	paint := v.Theme.busy.Render
 	text := []string{p.Title(), "  " + p.Brief()}
 	if p.Decided == "" {
@@ -216,7 +216,7 @@ func (v *View) proposal(p *conversation.Proposal, cells int) []string {
 
 // Status returns the line between conversation and prompt. The connection comes
 // first, since the start of the line is never cut off.
-func (v *View) Status(cells int) string {
+func (v *view) Status(cells int) string {
 	state, paint := linkStatus(&v.model.Link), v.Theme.good.Render
 	if v.model.Link.Phase == client.Waiting {
 		paint = v.Theme.busy.Render
@@ -277,18 +277,18 @@ func linkStatus(l *conversation.Link) string {
 	return "● connected"
 }
 
-// Theme holds the styles: the sixteen colors that every terminal has, or none.
-type Theme struct {
+// theme holds the styles: the sixteen colors that every terminal has, or none.
+type theme struct {
 	Dim, Bold, bad, good, busy lipgloss.Style
 	names                      []lipgloss.Style
 }
 
-func newTheme(color bool) Theme {
+func newTheme(color bool) theme {
 	plain := lipgloss.NewStyle()
 	if !color {
-		return Theme{plain, plain, plain, plain, plain, []lipgloss.Style{plain}}
+		return theme{plain, plain, plain, plain, plain, []lipgloss.Style{plain}}
 	}
-	t := Theme{
+	t := theme{
 		Dim: plain.Foreground(lipgloss.BrightBlack), Bold: plain.Bold(true), bad: plain.Foreground(lipgloss.Red),
 		good: plain.Foreground(lipgloss.Green), busy: plain.Foreground(lipgloss.Yellow),
 	}
@@ -302,7 +302,7 @@ func newTheme(color bool) Theme {
 }
 
 // name styles a participant's name, always in the same color.
-func (t *Theme) name(id protocol.ParticipantID) string {
+func (t *theme) name(id protocol.ParticipantID) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
 	return t.names[int(h.Sum32())%len(t.names)].Render(termsafe.Name(id))

@@ -26,12 +26,12 @@ func chatFrom(id string, from protocol.ParticipantID, text string, answers ...pr
 // TestStep_UsesTheWholeWidth checks that a step that fits into a line is not
 // broken or cut.
 func TestStep_UsesTheWholeWidth(t *testing.T) {
-	v := NewView(nil, false)
+	v := newView(nil, false)
 	for _, text := range []string{strings.Repeat("x", 26), strings.Repeat("日", 13)} {
 		for _, open := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%.3s, open %t", text, open), func(t *testing.T) {
 				got := v.step(block.Step{Text: text}, open, 30)
-				if len(got) != 1 || CellWidth(got[0]) != 30 || !strings.HasSuffix(got[0], text) {
+				if len(got) != 1 || cellWidth(got[0]) != 30 || !strings.HasSuffix(got[0], text) {
 					t.Errorf("%q", got)
 				}
 			})
@@ -42,8 +42,8 @@ func TestStep_UsesTheWholeWidth(t *testing.T) {
 // TestPairs_AlignByCells checks that the second column begins in the same cell
 // below wide characters.
 func TestPairs_AlignByCells(t *testing.T) {
-	out := NewView(nil, false).own("· ", conversation.Lines{Left: []string{"abcd", "日本"}, Right: []string{"|", "|"}}, 80, func(s ...string) string { return s[0] })
-	if a, b := strings.Index(out[0], "|"), strings.Index(out[1], "|"); CellWidth(out[0][:a]) != CellWidth(out[1][:b]) {
+	out := newView(nil, false).own("· ", conversation.Lines{Left: []string{"abcd", "日本"}, Right: []string{"|", "|"}}, 80, func(s ...string) string { return s[0] })
+	if a, b := strings.Index(out[0], "|"), strings.Index(out[1], "|"); cellWidth(out[0][:a]) != cellWidth(out[1][:b]) {
 		t.Errorf("%q", out)
 	}
 }
@@ -53,7 +53,7 @@ func TestScroll_StaysInPlace(t *testing.T) {
 	for i := range 50 {
 		s.model.Apply(conversation.Received{Envelope: chatFrom(fmt.Sprintf("m%d", i), "bob", fmt.Sprintf("number %d", i))})
 	}
-	v := NewView(s.model, false)
+	v := newView(s.model, false)
 	shown := func() string { return strings.Join(v.Lines(40, 9), "\n") }
 	if got := shown(); !strings.HasSuffix(got, "number 49") {
 		t.Fatal(got)
@@ -114,11 +114,11 @@ func FuzzModel(f *testing.F) {
 			s.lines.Print()
 		}
 		s.model.ToggleAll()
-		v := NewView(s.model, false)
+		v := newView(s.model, false)
 		for _, b := range s.model.Shown() {
 			for _, line := range v.block(b, 30) {
-				if r, bad := harmful(line); bad || strings.Contains(line, "\n") || CellWidth(line) > 30 {
-					t.Fatalf("%q: %U, %d cells", line, r, CellWidth(line))
+				if r, bad := harmful(line); bad || strings.Contains(line, "\n") || cellWidth(line) > 30 {
+					t.Fatalf("%q: %U, %d cells", line, r, cellWidth(line))
 				}
 			}
 		}
@@ -133,7 +133,7 @@ func BenchmarkScreenOfAFullScrollback(b *testing.B) {
 	for i := range 2000 {
 		s.model.Apply(conversation.Received{Envelope: chatFrom(fmt.Sprintf("m%d", i), "bob", strings.Repeat("some words ", 30))})
 	}
-	v := NewView(s.model, true)
+	v := newView(s.model, true)
 	for b.Loop() {
 		v.Lines(80, 24)
 	}

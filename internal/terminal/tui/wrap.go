@@ -9,9 +9,9 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
 )
 
-// CellWidth returns the width of a text in cells. Terminals differ for some
+// cellWidth returns the width of a text in cells. Terminals differ for some
 // characters; this is the greater of the two common widths.
-func CellWidth(s string) int { return max(ansi.StringWidth(s), ansi.StringWidthWc(s)) }
+func cellWidth(s string) int { return max(ansi.StringWidth(s), ansi.StringWidthWc(s)) }
 
 // wrap breaks a text without escape sequences into lines of at most this many
 // cells.
@@ -27,7 +27,7 @@ func wrap(s string, cells int) []string {
 // style continues over the breaks.
 func wrapPainted(line string, cells int) []string {
 	cells = max(cells, 1)
-	if CellWidth(line) <= cells {
+	if cellWidth(line) <= cells {
 		return []string{line}
 	}
 	var lines []string
@@ -56,14 +56,14 @@ func wrapPainted(line string, cells int) []string {
 // WrapHanging breaks a styled line into lines of at most this many cells, with the line's indent and a bar before
 // continuation lines, so that they cannot be mistaken for separate lines.
 func WrapHanging(line string, cells int) []string {
-	if CellWidth(line) <= cells {
+	if cellWidth(line) <= cells {
 		return []string{line}
 	}
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-	if CellWidth(indent) > cells/2 {
+	if cellWidth(indent) > cells/2 {
 		indent = ""
 	}
-	room := cells - CellWidth(indent) - CellWidth(more)
+	room := cells - cellWidth(indent) - cellWidth(more)
 	first := wrapPainted(line, cells)[:1]
 	rest := spaces.ReplaceAllString(dropVisible(line, len(ansi.Strip(first[0]))), "$1")
 	for _, l := range wrapPainted(rest, room) {
@@ -99,7 +99,7 @@ func carried(open, line string) string {
 
 // Fit truncates a line to this many cells and marks the cut.
 func Fit(line string, cells int) string {
-	if CellWidth(line) <= cells {
+	if cellWidth(line) <= cells {
 		return line
 	}
 	if cells < 1 {
@@ -164,12 +164,12 @@ func wrapJoined(line string, cells int) []string {
 		out = append(out, strings.TrimRight(done, " "))
 		b.Reset()
 		b.WriteString(rest)
-		used, space = CellWidth(rest), -1
+		used, space = cellWidth(rest), -1
 	}
 	for line != "" {
 		part := piece(line, cells)
 		line = line[len(part):]
-		n := CellWidth(part)
+		n := cellWidth(part)
 		for used+n > cells && used > 0 {
 			if part == " " {
 				space = b.Len()
@@ -195,7 +195,7 @@ func piece(line string, cells int) string {
 		return line[:n]
 	}
 	part, _ := ansi.FirstGraphemeCluster(line, ansi.GraphemeWidth)
-	if part == "" || CellWidth(part) > cells {
+	if part == "" || cellWidth(part) > cells {
 		part = string([]rune(line)[:1])
 	}
 	return part

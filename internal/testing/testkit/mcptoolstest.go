@@ -20,9 +20,9 @@ const (
 // installed.
 func FindFilesystemServer() string { return find(fsServerEnv, "mcp-server-filesystem") }
 
-// FindEverythingServer returns the program of
+// findEverythingServer returns the program of
 // @modelcontextprotocol/server-everything in the same way.
-func FindEverythingServer() string { return find(everythingServerEnv, "mcp-server-everything") }
+func findEverythingServer() string { return find(everythingServerEnv, "mcp-server-everything") }
 
 func find(env, program string) string {
 	if path := os.Getenv(env); path != "" {
@@ -53,11 +53,11 @@ func FilesystemServer(t testing.TB) string {
 	return orSkip(t, FindFilesystemServer(), "filesystem", fsServerEnv)
 }
 
-// EverythingServer is FindEverythingServer for a test that is skipped without
+// EverythingServer is findEverythingServer for a test that is skipped without
 // it.
 func EverythingServer(t testing.TB) string {
 	t.Helper()
-	return orSkip(t, FindEverythingServer(), "everything", everythingServerEnv)
+	return orSkip(t, findEverythingServer(), "everything", everythingServerEnv)
 }
 
 func orSkip(t testing.TB, path, name, env string) string {

@@ -71,7 +71,7 @@ func TestViolations(t *testing.T) {
 	tab := SharedBrowser(t).Private(t)
 	s := everydayStage(t)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "three")
+	awaitEnvelope(tab, "three")
 	if list := violations(tab, axe); len(list) > 0 {
 		t.Fatalf("violations: %q", list)
 	}

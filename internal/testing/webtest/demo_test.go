@@ -50,7 +50,7 @@ func playDemo(t *testing.T, tab *Tab, pace time.Duration) {
 		}
 	})
 	tab.Open(g.HTTP() + "/#code=" + g.Gateway().NewLoginCode("you-token"))
-	tab.Await(Entered)
+	tab.Await(entered)
 }
 
 // Expressions for the page of a demo.

@@ -115,7 +115,7 @@ func TestElicit_LinkAndEnd(t *testing.T) {
 	// Only the participant that is asked has a card.
 	other := b.Private(t)
 	s.Enter(other, "ben")
-	AwaitEnvelope(other, "m")
+	awaitEnvelope(other, "m")
 	if n := Eval[int](other, `document.querySelectorAll("meup-elicitation").length`); n != 0 {
 		t.Errorf("ben has %d cards of questions to ada", n)
 	}

@@ -54,7 +54,7 @@ func TestEveryday_Keyboard(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "three")
+			awaitEnvelope(tab, "three")
 			picture := l.pictures(t, tab, axe, "everyday-")
 			focus := func(selector string) string { return `document.activeElement?.matches(` + quote(selector) + `)` }
 
@@ -105,7 +105,7 @@ func TestEveryday_Focus(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "p")
+			awaitEnvelope(tab, "p")
 			Eval[bool](tab, `(document.querySelector('[data-id="three"]').focus(), true)`)
 			for _, open := range []struct {
 				key, text string
@@ -131,11 +131,11 @@ func TestEveryday_Focus(t *testing.T) {
 // TestEveryday_FocusVisible presses Tab through the page: each stop shows the focus.
 func TestEveryday_FocusVisible(t *testing.T) {
 	b := SharedBrowser(t)
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	tab := b.Private(t)
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "q-rollout")
+	awaitEnvelope(tab, "q-rollout")
 	openPanel(t, tab, "proposals")
 	Eval[bool](tab, `(document.activeElement.blur(), true)`)
 	stops := make(map[string]bool)
@@ -188,7 +188,7 @@ func TestEveryday_Attention(t *testing.T) {
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
 	tab.Await(`document.title === "lab · meup"`)
-	AwaitEnvelope(tab, "three") // what was there before is no news
+	awaitEnvelope(tab, "three") // what was there before is no news
 	Eval[bool](tab, `(() => {
 		window.shownNotes = [];
 		window.Notification = class { constructor(title, o) { shownNotes.push(title + ": " + o.body); } static permission = "granted"; static requestPermission() { return Promise.resolve("granted"); } };
@@ -198,7 +198,7 @@ func TestEveryday_Attention(t *testing.T) {
 	press(t, tab, `document.querySelector('input[name=notify]')`)
 	tab.Await(`localStorage.getItem("meup.notify") === "yes"`)
 	s.Send("ben", Chat("noise", "Not for ada."))
-	AwaitEnvelope(tab, "noise")
+	awaitEnvelope(tab, "noise")
 	s.Send("planner", Envelope{"id": "p", "kind": "mcp.proposal", "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": "push_tag"}}},
 		Envelope{"id": "direct", "kind": "chat", "to": []string{"ada"}, "payload": map[string]any{"message": "Please look."}})
 	tab.Await(`document.title === "(1) lab · meup"`)
@@ -209,7 +209,7 @@ func TestEveryday_Attention(t *testing.T) {
 	tab.Await(ground + ` === "rgb(23, 22, 20)"`)
 	tab.Open("about:blank")
 	tab.Open(s.Gateway.HTTP() + "/")
-	tab.Await(Entered + ` && ` + ground + ` === "rgb(23, 22, 20)"`)
+	tab.Await(entered + ` && ` + ground + ` === "rgb(23, 22, 20)"`)
 	tab.Clean()
 }
 
@@ -235,7 +235,7 @@ func TestEveryday_TimelineAxis(t *testing.T) {
 	tab := b.Private(t)
 	looks[2].with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "three")
+	awaitEnvelope(tab, "three")
 	press(t, tab, `document.querySelector(".head-panels")`)
 	openPanel(t, tab, "timeline")
 	const axis = `[...document.querySelector("meup-timeline").shadowRoot.querySelectorAll(".axis span")]`

@@ -25,7 +25,7 @@ func TestFeedback(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "other")
+			awaitEnvelope(tab, "other")
 			preferOpen(tab)
 			in := func(within, selector string) string {
 				return `document.querySelector(` + quote(within+" "+selector) + `)`
@@ -87,7 +87,7 @@ func TestFeedback(t *testing.T) {
 			guest := b.Private(t)
 			l.with(guest, 1)
 			s.Enter(guest, "guest")
-			AwaitEnvelope(guest, "other")
+			awaitEnvelope(guest, "other")
 			if n := Eval[int](guest, `document.querySelectorAll(".thumb").length`); n != 0 {
 				t.Errorf("%d buttons for a participant that may send no feedback", n)
 			}

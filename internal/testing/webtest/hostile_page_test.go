@@ -46,12 +46,12 @@ func attacks() []hostile {
 // changes or is imitated by an element, and the composer still works: live,
 // after everything was opened, and after a reload.
 func TestHostile(t *testing.T) {
-	s := NewStage(t, hostileCast...)
+	s := newStage(t, hostileCast...)
 	s.Join("mallory")
 	tab := SharedBrowser(t).Private(t)
 	s.Send("bob", Chat("first", "the first word"))
 	s.Enter(tab, "alice")
-	AwaitEnvelope(tab, "first")
+	awaitEnvelope(tab, "first")
 	preferOpen(tab)
 	before := outline(tab)
 	last := ""
@@ -60,7 +60,7 @@ func TestHostile(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			a.say(s)
 			s.Send("bob", Chat(last, "the last word"))
-			AwaitEnvelope(tab, protocol.ID(last))
+			awaitEnvelope(tab, protocol.ID(last))
 			unharmed(t, tab, before)
 			openAll(tab)
 			unharmed(t, tab, before)
@@ -68,7 +68,7 @@ func TestHostile(t *testing.T) {
 		})
 	}
 	tab.Open(s.Gateway.HTTP() + "/")
-	AwaitEnvelope(tab, protocol.ID(last))
+	awaitEnvelope(tab, protocol.ID(last))
 	openAll(tab)
 	unharmed(t, tab, before)
 }
@@ -87,12 +87,12 @@ func TestHostileFloods(t *testing.T) {
 }
 
 func flood(t *testing.T, texts map[string]string) {
-	s := NewStage(t, "alice", "bob", "mallory")
+	s := newStage(t, "alice", "bob", "mallory")
 	tab := SharedBrowser(t).Private(t)
 	tab.Do(size(1280, 900))
 	s.Send("bob", Chat("first", "the first word"))
 	s.Enter(tab, "alice")
-	AwaitEnvelope(tab, "first")
+	awaitEnvelope(tab, "first")
 	before := outline(tab)
 	names := slices.Sorted(maps.Keys(texts))
 	for _, name := range names {
@@ -102,7 +102,7 @@ func flood(t *testing.T, texts map[string]string) {
 			Envelope{"context": name + "-ctx", "kind": "reasoning.thought", "payload": map[string]any{"message": text}})
 	}
 	s.Send("bob", Chat("sentinel", "the last word"))
-	AwaitEnvelope(tab, "sentinel")
+	awaitEnvelope(tab, "sentinel")
 	unharmed(t, tab, before)
 	openAll(tab)
 	unharmed(t, tab, before)
@@ -121,14 +121,14 @@ func TestHostileReasons(t *testing.T) {
 	if testkit.IsSlow() {
 		n = 150_000
 	}
-	s := NewStage(t, "alice", "bob", "mallory")
+	s := newStage(t, "alice", "bob", "mallory")
 	tab := SharedBrowser(t).Private(t)
 	s.Enter(tab, "alice")
 	for _, text := range []string{"https://x.example/" + repeat(")", n), "https://x.example/" + repeat(".", n) + "x", repeat("x", n)} {
 		id := fmt.Sprintf("r-%x", text[len(text)-1])
 		s.Send("mallory", everywhere(id, text)...)
 		s.Send("bob", Chat("sentinel-"+id, "the last word"))
-		AwaitEnvelope(tab, protocol.ID("sentinel-"+id))
+		awaitEnvelope(tab, protocol.ID("sentinel-"+id))
 		unharmed(t, tab, nil)
 		sendMessage(tab, "still here after "+id)
 	}
@@ -136,11 +136,11 @@ func TestHostileReasons(t *testing.T) {
 
 // A block with very many steps renders the latest ones and shows the total.
 func TestHostileSteps(t *testing.T) {
-	s := NewStage(t, "alice", "bob", "mallory")
+	s := newStage(t, "alice", "bob", "mallory")
 	tab := SharedBrowser(t).Private(t)
 	s.Send("bob", Chat("first", "the first word"))
 	s.Enter(tab, "alice")
-	AwaitEnvelope(tab, "first")
+	awaitEnvelope(tab, "first")
 	preferOpen(tab)
 	before := outline(tab)
 	list := []Envelope{{"id": "ctx", "kind": "reasoning.start", "payload": map[string]any{"message": "many"}}}
@@ -153,7 +153,7 @@ func TestHostileSteps(t *testing.T) {
 	}
 	s.Send("mallory", list...)
 	s.Send("bob", Chat("sentinel", "the last word"))
-	AwaitEnvelope(tab, "sentinel")
+	awaitEnvelope(tab, "sentinel")
 	if n := Eval[int](tab, `document.querySelectorAll(".rows .step").length`); n > 2000 {
 		t.Errorf("%d steps are drawn", n)
 	}
@@ -163,7 +163,7 @@ func TestHostileSteps(t *testing.T) {
 
 // A step that another participant adds to someone's reasoning shows its sender.
 func TestForgedReasoning(t *testing.T) {
-	s := NewStage(t, "alice", "bob", "mallory")
+	s := newStage(t, "alice", "bob", "mallory")
 	s.Join("bob", "mallory")
 	tab := SharedBrowser(t).Private(t)
 	s.Enter(tab, "alice")
@@ -179,7 +179,7 @@ func TestForgedReasoning(t *testing.T) {
 		Envelope{"id": "f-answer", "kind": "chat", "correlationId": []string{"q", "think"}, "payload": map[string]any{"message": "forged answer"}},
 		Envelope{"id": "f-end", "kind": "reasoning.conclusion", "context": "think", "payload": map[string]any{"message": "forged conclusion"}})
 	s.Send("alice", Chat("sentinel", "the last word"))
-	AwaitEnvelope(tab, "sentinel")
+	awaitEnvelope(tab, "sentinel")
 	openAll(tab)
 	step := func(word string) string {
 		return `[...document.querySelectorAll("[data-step]")].find(e => e.textContent.includes("` + word + `"))`
@@ -205,7 +205,7 @@ func TestForgedReasoning(t *testing.T) {
 
 // No participant can imitate the gateway's messages.
 func TestForgedGateway(t *testing.T) {
-	s := NewStage(t, hostileCast...)
+	s := newStage(t, hostileCast...)
 	tab := SharedBrowser(t).Private(t)
 	s.Enter(tab, "alice")
 	for i, who := range []string{"mallory", "system.gatevvay", "system.gateway"} {
@@ -220,7 +220,7 @@ func TestForgedGateway(t *testing.T) {
 		s.Send(who, Chat(fmt.Sprint("claim-", i), "You have been removed from this space."))
 	}
 	s.Send("bob", Chat("sentinel", "the last word"))
-	AwaitEnvelope(tab, "sentinel")
+	awaitEnvelope(tab, "sentinel")
 	s.Join("You", "system.gateway")
 	for _, who := range []string{"You", "system.gateway"} {
 		s.Send(who, Envelope{"id": "think-" + who, "kind": "reasoning.start", "payload": map[string]any{"message": "mine"}},
@@ -229,7 +229,7 @@ func TestForgedGateway(t *testing.T) {
 		s.Send(who, Chat("chat-"+who, "hello"))
 	}
 	s.Send("alice", Chat("own", "my own words"))
-	AwaitEnvelope(tab, "own")
+	awaitEnvelope(tab, "own")
 	const cards = `[...document.querySelectorAll(".decide meup-proposal-card")].filter((x) => x.shadowRoot?.childElementCount > 0)`
 	tab.Await(cards + `.length === 2`)
 	for _, row := range []struct{ what, selector string }{
@@ -268,7 +268,7 @@ func TestForgedGateway(t *testing.T) {
 
 // Every panel of a space with hostile content.
 func TestHostilePanels(t *testing.T) {
-	s := NewStage(t, hostileCast...)
+	s := newStage(t, hostileCast...)
 	s.Join("mallory", "Approve", "system.gatevvay")
 	var all []Envelope
 	for i, text := range slices.Concat(markup[:6], written[:1], shifting[:3]) {
@@ -280,7 +280,7 @@ func TestHostilePanels(t *testing.T) {
 	tab := SharedBrowser(t).Private(t)
 	tab.Do(size(1280, 900))
 	s.Enter(tab, "alice")
-	AwaitEnvelope(tab, "sentinel")
+	awaitEnvelope(tab, "sentinel")
 	for _, panel := range panels {
 		t.Run(panel, func(t *testing.T) {
 			openPanel(t, tab, panel)

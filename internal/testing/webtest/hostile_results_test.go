@@ -12,13 +12,13 @@ import (
 // HTML that a tool returns: no script runs, nothing is fetched, and no part of the page
 // changes.
 func TestHostileResults(t *testing.T) {
-	s := NewStage(t, hostileCast...)
+	s := newStage(t, hostileCast...)
 	s.Join("mallory")
 	tab := SharedBrowser(t).Private(t)
 	tab.Do(size(1280, 900)) // panels beside the conversation
 	s.Send("bob", Chat("first", "the first word"))
 	s.Enter(tab, "alice")
-	AwaitEnvelope(tab, "first")
+	awaitEnvelope(tab, "first")
 	before := outline(tab)
 	const ctx = "trace-ctx"
 	list := []Envelope{{"id": ctx, "kind": "reasoning.start", "payload": map[string]any{"message": "why", "metadata": map[string]any{"model": markup[0], "approach": markup[1]}}}}
@@ -42,7 +42,7 @@ func TestHostileResults(t *testing.T) {
 	for chunk := range slices.Chunk(list, 60) {
 		s.Send("mallory", chunk...)
 	}
-	AwaitEnvelope(tab, "last")
+	awaitEnvelope(tab, "last")
 	openAll(tab)
 	unharmed(t, tab, before)
 

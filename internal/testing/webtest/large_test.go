@@ -8,7 +8,7 @@ import (
 // at the bottom of a small one.
 func TestLarge_EmptySpace(t *testing.T) {
 	b := SharedBrowser(t)
-	s := NewStage(t, "ada", "ben")
+	s := newStage(t, "ada", "ben")
 	for _, c := range []struct {
 		look   look
 		middle bool
@@ -36,7 +36,7 @@ func TestLarge_Panels(t *testing.T) {
 	tab := b.Private(t)
 	looks[4].with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "three")
+	awaitEnvelope(tab, "three")
 	openPanel(t, tab, "search")
 	tab.Await(inLine(`[...` + inPanel("search", ".choices") + `?.querySelectorAll("select") ?? [1]]`))
 	closePanel(tab)

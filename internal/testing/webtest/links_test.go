@@ -21,7 +21,7 @@ func goes(tab *Tab, by, until string) {
 func (s *Stage) follow(tab *Tab, link string) {
 	tab.Open("about:blank")
 	tab.Open(s.Gateway.HTTP() + "/#/space/lab" + link)
-	tab.Await(Entered)
+	tab.Await(entered)
 }
 
 // chatter is more messages than a page loads at first.
@@ -34,14 +34,14 @@ func linkTab(t *testing.T, s *Stage, l look) *Tab {
 	tab := SharedBrowser(t).Private(t)
 	l.with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "q-rollout")
+	awaitEnvelope(tab, "q-rollout")
 	return tab
 }
 
 // TestLinks_Panels opens each panel by its tab and by its link. Back and forward lead
 // through them, a reload keeps the open one, and so does another conversation.
 func TestLinks_Panels(t *testing.T) {
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	for _, l := range []look{looks[0], looks[2]} {
 		t.Run(l.name, func(t *testing.T) {
 			tab := linkTab(t, s, l)
@@ -86,7 +86,7 @@ func TestLinks_Conversation(t *testing.T) {
 	tab := SharedBrowser(t).Private(t)
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "yes")
+	awaitEnvelope(tab, "yes")
 	press(t, tab, inThread("deploy"))
 	tab.Await(shown + ` === "deploy"`)
 	openPanel(t, tab, "tools")
@@ -104,7 +104,7 @@ func TestLinks_Conversation(t *testing.T) {
 // TestLinks_Trace opens a trace, a step and a comparison by a link. Back closes the step,
 // and a turn before the loaded history is loaded.
 func TestLinks_Trace(t *testing.T) {
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	tab := linkTab(t, s, looks[0])
 	s.follow(tab, "?panel=trace&id=q-release&step=o-1")
 	tab.Await(inTrace + `?.querySelector(".inspector")?.textContent.includes("One point is open")`)
@@ -129,11 +129,11 @@ func TestLinks_Trace(t *testing.T) {
 
 // TestLinks_Proposal opens a proposal by a link, also one before the loaded history.
 func TestLinks_Proposal(t *testing.T) {
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	tab := linkTab(t, s, looks[0])
 	for range 2 {
-		s.follow(tab, "?panel=proposals&id="+Decided)
-		tab.Await(inList(Decided) + `?.chosen`)
+		s.follow(tab, "?panel=proposals&id="+decided)
+		tab.Await(inList(decided) + `?.chosen`)
 		s.Send("ben", chatter()...)
 	}
 	tab.Clean()
@@ -141,7 +141,7 @@ func TestLinks_Proposal(t *testing.T) {
 
 // TestLinks_Search has the query in the address, in which Back and a link find it.
 func TestLinks_Search(t *testing.T) {
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	tab := linkTab(t, s, looks[0])
 	openPanel(t, tab, "search")
 	searches(tab, "checks & limits?")

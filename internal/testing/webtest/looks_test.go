@@ -120,8 +120,8 @@ func (l look) examine(t *testing.T, tab *Tab, axe, name string) []string {
 func TestLooks(t *testing.T) {
 	axe := needsAxe(t)
 	b := SharedBrowser(t)
-	s := PerformDemo(t, pace(700*time.Millisecond))
-	empty := NewStage(t, "ada", "ben")
+	s := performDemo(t, pace(700*time.Millisecond))
+	empty := newStage(t, "ada", "ben")
 	spaces := meuptest.Start(t, `spaces:
   lab: {participants: {ada: {token: ada-token, capabilities: [chat]}}}
   review: {participants: {ada: {token: ada-token, capabilities: [chat]}}}
@@ -158,18 +158,18 @@ func TestLooks(t *testing.T) {
 			l.with(watcher, 1)
 			s.Enter(watcher, "guest")
 			watcher.Text(".composer-none")
-			AwaitEnvelope(watcher, "q-rollout")
+			awaitEnvelope(watcher, "q-rollout")
 			picture(watcher, "observer")
 
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "q-rollout")
+			awaitEnvelope(tab, "q-rollout")
 			picture(tab, "conversation")
-			openBlock(tab, OpenProposal)
+			openBlock(tab, openProposal)
 			picture(tab, "block")
 			openAll(tab)
-			toTop(tab, OpenProposal)
+			toTop(tab, openProposal)
 			picture(tab, "block-whole")
 			for _, id := range panels {
 				openPanel(t, tab, id)
@@ -248,20 +248,20 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("without -screenshots the documentation keeps its pictures")
 	}
 	b := SharedBrowser(t)
-	s := PerformDemo(t, 1800*time.Millisecond)
+	s := performDemo(t, 1800*time.Millisecond)
 	images := filepath.Join(root, "docs", "images")
 
 	light := b.Private(t)
 	look{"light", "light", 1120, 1120}.with(light, 2)
 	s.Enter(light, "ada")
-	AwaitEnvelope(light, "q-rollout")
-	openBlock(light, OpenProposal)
+	awaitEnvelope(light, "q-rollout")
+	openBlock(light, openProposal)
 	shoot(t, light, filepath.Join(images, "conversation.png"))
 
 	dark := b.Private(t)
 	look{"dark", "dark", 1280, 900}.with(dark, 2)
 	s.Enter(dark, "ada")
-	AwaitEnvelope(dark, "q-rollout")
+	awaitEnvelope(dark, "q-rollout")
 	openPanel(t, dark, "proposals")
 	dark.Await(`document.querySelector("meup-proposals").shadowRoot.querySelector("meup-proposal-card")?.shadowRoot.childElementCount > 0`)
 	shoot(t, dark, filepath.Join(images, "proposals.png"))

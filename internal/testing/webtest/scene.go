@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// PerformDemo starts a gateway with the cast of a scene and plays it. The viewers
+// performDemo starts a gateway with the cast of a scene and plays it. The viewers
 // are ada, who also sees envelopes addressed to others, and guest, who may only
 // read.
-func PerformDemo(t testing.TB, pace time.Duration) *Stage {
+func performDemo(t testing.TB, pace time.Duration) *Stage {
 	t.Helper()
 	s := NewStageWith(t, []string{"ben", "planner", "scout", "files"}, map[string][]string{"ada": {"*", "observe"}, "guest": {"observe"}, "lena": {"chat"}})
 	s.play(pace)
@@ -29,12 +29,12 @@ func (s *Stage) play(pace time.Duration) {
 	s.open(pace)
 }
 
-// OpenProposal, Decided and Waiting are ids of the scene: the context of the first
+// openProposal, decided and waiting are ids of the scene: the context of the first
 // question, an approved proposal, and a pending one.
 const (
-	OpenProposal = "r-release"
-	Decided      = "p-tag"
-	Waiting      = "p-rollout"
+	openProposal = "r-release"
+	decided      = "p-tag"
+	waiting      = "p-rollout"
 )
 
 func reasons(id, kind, context string, payload map[string]any) Envelope {
@@ -81,7 +81,7 @@ func (s *Stage) minutes() {
 
 // release sends a question, planner's reasoning, and the answer.
 func (s *Stage) release(pace time.Duration) {
-	const in, inner = OpenProposal, OpenProposal + "/r-notes"
+	const in, inner = openProposal, openProposal + "/r-notes"
 	s.Send("ada", Chat("q-release", "Can we release 2.4 today? @planner please look at the open points and the notes."))
 	s.Send("planner",
 		Envelope{"id": in, "kind": "reasoning.start", "correlationId": "q-release", "payload": map[string]any{
@@ -122,11 +122,11 @@ func proposal(id, why, name string, arguments map[string]any) []Envelope {
 
 // decisions sends proposals and their outcomes.
 func (s *Stage) decisions(pace time.Duration) {
-	s.Send("planner", proposal(Decided, "The announcement is out, so 2.4 can be tagged.", "push_tag", map[string]any{"tag": "v2.4.0", "branch": "release/2.4"})[1:]...)
+	s.Send("planner", proposal(decided, "The announcement is out, so 2.4 can be tagged.", "push_tag", map[string]any{"tag": "v2.4.0", "branch": "release/2.4"})[1:]...)
 	s.Send("planner", proposal("p-delete", "The branch is not needed any more.", "delete_branch", map[string]any{"branch": "release/2.4"})[1:]...)
 	s.Send("planner", proposal("p-mail", "Tell everybody.", "send_mail", map[string]any{"to": "everybody@example.org", "subject": "2.4"})[1:]...)
 	pause(pace)
-	s.Send("ada", Envelope{"id": "c-tag", "kind": "mcp.request", "to": []string{"files"}, "correlationId": Decided, "payload": map[string]any{
+	s.Send("ada", Envelope{"id": "c-tag", "kind": "mcp.request", "to": []string{"files"}, "correlationId": decided, "payload": map[string]any{
 		"id": 7, "method": "tools/call", "params": map[string]any{"name": "push_tag", "arguments": map[string]any{"tag": "v2.4.0", "branch": "release/2.4"}}}})
 	s.Send("files", toolResult("c-tag", "", "v2.4.0 is pushed"))
 	s.Send("ben", Envelope{"kind": "mcp.reject", "correlationId": "p-delete", "payload": map[string]any{"reason": "policy", "message": "We keep release branches for a year."}})
@@ -141,7 +141,7 @@ func (s *Stage) open(pace time.Duration) {
 	s.Send("planner",
 		Envelope{"id": "r-order", "kind": "reasoning.start", "correlationId": "q-rollout", "payload": map[string]any{"message": "Find an order that can be stopped"}},
 		reasons("t-4", "thought", "r-order", map[string]any{"message": "Two small regions first, the rest an hour later: what goes wrong shows early."}),
-		Envelope{"id": Waiting, "kind": "mcp.proposal", "context": "r-order", "correlationId": "t-4", "payload": map[string]any{
+		Envelope{"id": waiting, "kind": "mcp.proposal", "context": "r-order", "correlationId": "t-4", "payload": map[string]any{
 			"id": 9, "method": "tools/call", "params": map[string]any{"name": "start_rollout", "arguments": map[string]any{
 				"version": "v2.4.0", "regions": []string{"eu-north", "ap-south"}, "stop_at_error_rate": 0.01}}}})
 	s.Send("scout",

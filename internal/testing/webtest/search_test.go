@@ -53,13 +53,13 @@ func normal(tab *Tab) {
 func TestSearch_States(t *testing.T) {
 	axe := needsAxe(t)
 	b := SharedBrowser(t)
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	for _, l := range some(looks[3], looks[0]) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "q-rollout")
+			awaitEnvelope(tab, "q-rollout")
 			openPanel(t, tab, "search")
 			picture := l.pictures(t, tab, axe, "search-")
 			searches(tab, "limits")
@@ -99,13 +99,13 @@ func TestSearch_States(t *testing.T) {
 // finds the search as it was.
 func TestSearch_Keyboard(t *testing.T) {
 	b := SharedBrowser(t)
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	for _, l := range []look{looks[0], looks[2]} {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "q-rollout")
+			awaitEnvelope(tab, "q-rollout")
 			openPanel(t, tab, "search")
 			searches(tab, "can we release 2.4")
 			enter(tab)
@@ -134,7 +134,7 @@ func TestSearch_Keyboard(t *testing.T) {
 // loads further pages.
 func TestSearch_Filters(t *testing.T) {
 	b := SharedBrowser(t)
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	var many []Envelope
 	for i := range 70 {
 		many = append(many, Chat(fmt.Sprintf("many-%d", i), fmt.Sprintf("harvest %d", i)))
@@ -142,7 +142,7 @@ func TestSearch_Filters(t *testing.T) {
 	s.Send("ben", many...)
 	tab := b.Private(t)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "many-69")
+	awaitEnvelope(tab, "many-69")
 	openPanel(t, tab, "search")
 	choose := func(id, value string) {
 		tab.Await(`(() => { const x = ` + inSearch("#"+id) + `; x.value = ` + quote(value) + `; x.dispatchEvent(new Event("change", { bubbles: true })); return x.value === ` + quote(value) + `; })()`)
@@ -156,7 +156,7 @@ func TestSearch_Filters(t *testing.T) {
 	toggle("Calls")
 	tab.Await(kinds + `.length > 0 && ` + kinds + `.every((k) => k === "Call" || k === "Result")`)
 	toggle("Calls")
-	choose("context", OpenProposal)
+	choose("context", openProposal)
 	tab.Await(inSearch(".count") + `.textContent.match(/^[0-9]+ results$/) !== null && !` + inSearch("ol") + `.textContent.includes("You")`)
 	choose("context", "*")
 	choose("from", "scout")
@@ -177,11 +177,11 @@ func TestSearch_Filters(t *testing.T) {
 // conversation does not show.
 func TestSearch_NotInConversation(t *testing.T) {
 	b := SharedBrowser(t)
-	s := NewStage(t, "ada", "ben")
+	s := newStage(t, "ada", "ben")
 	s.Send("ben", Envelope{"id": "measured", "kind": "x.lab.reading", "payload": map[string]any{"note": "thermometer at noon"}}, Chat("later", "good morning"))
 	tab := b.Private(t)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "later")
+	awaitEnvelope(tab, "later")
 	openPanel(t, tab, "search")
 	searches(tab, "thermometer")
 	shows(tab, "1 result")
@@ -202,7 +202,7 @@ func TestSearch_OtherConversation(t *testing.T) {
 	tab := b.Private(t)
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "yes")
+	awaitEnvelope(tab, "yes")
 	press(t, tab, inThread("lunch"))
 	tab.Await(shown + ` === "lunch yes"`)
 	openPanel(t, tab, "search")

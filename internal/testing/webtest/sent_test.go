@@ -43,7 +43,7 @@ func TestSent_Pinned(t *testing.T) {
 			tab := SharedBrowser(t).Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "before-29")
+			awaitEnvelope(tab, "before-29")
 			send := func(text string) string {
 				sendMessage(tab, text)
 				return tab.Await(`(() => { const x = ` + ownMessage + `; return x?.textContent.includes(` + quote(strings.SplitN(text, "\n", 2)[0]) + `) && x.dataset.id; })()`)
@@ -57,7 +57,7 @@ func TestSent_Pinned(t *testing.T) {
 			}
 			answer := func(id, to, text string) {
 				s.Send("files", Envelope{"id": id + l.name, "kind": "chat", "correlationId": to, "payload": map[string]any{"message": text}})
-				AwaitEnvelope(tab, protocol.ID(id+l.name))
+				awaitEnvelope(tab, protocol.ID(id+l.name))
 			}
 			sent := send("First " + l.name + "\n" + lines(6))
 			pinned("after it was sent")
@@ -107,7 +107,7 @@ func TestSent_Destination(t *testing.T) {
 			tab := SharedBrowser(t).Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "before-29")
+			awaitEnvelope(tab, "before-29")
 			goes := func(to string) {
 				t.Helper()
 				tab.Await(`document.querySelector(".destination")?.textContent === ` + quote(to))
@@ -155,7 +155,7 @@ func TestSent_Markdown(t *testing.T) {
 			tab := SharedBrowser(t).Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "before-29")
+			awaitEnvelope(tab, "before-29")
 			picture := l.pictures(t, tab, axe, "sent-")
 			write := func(text string) {
 				tab.Await(`(() => { const f = document.querySelector("meup-composer textarea"); if (!f || f.disabled) return false; f.focus(); return document.activeElement === f; })()`)

@@ -34,9 +34,9 @@ type Stage struct {
 // Envelope is a participant's envelope; the gateway adds the other fields.
 type Envelope = map[string]any
 
-// NewStage starts a gateway whose space has these participants. Each has all
+// newStage starts a gateway whose space has these participants. Each has all
 // capabilities, and its token is its name followed by "-token".
-func NewStage(t testing.TB, cast ...string) *Stage {
+func newStage(t testing.TB, cast ...string) *Stage {
 	t.Helper()
 	return NewStageWith(t, cast, nil)
 }
@@ -123,15 +123,15 @@ func (s *Stage) Join(who ...string) {
 func (s *Stage) Enter(tab *Tab, who string) {
 	s.t.Helper()
 	tab.Open(s.Gateway.HTTP() + "/#code=" + s.Gateway.Gateway().NewLoginCode(who+"-token"))
-	tab.Await(Entered)
+	tab.Await(entered)
 }
 
-// Entered is an expression that is true in the page when its user has joined
+// entered is an expression that is true in the page when its user has joined
 // the space and the page shows it.
-const Entered = `document.querySelector("[data-phase=live]") !== null && document.querySelector("meup-composer textarea:not([disabled]), .composer-none") !== null`
+const entered = `document.querySelector("[data-phase=live]") !== null && document.querySelector("meup-composer textarea:not([disabled]), .composer-none") !== null`
 
-// AwaitEnvelope waits until the page shows a row with this envelope.
-func AwaitEnvelope(tab *Tab, id protocol.ID) {
+// awaitEnvelope waits until the page shows a row with this envelope.
+func awaitEnvelope(tab *Tab, id protocol.ID) {
 	tab.Await(fmt.Sprintf("document.querySelector('.rows [data-id=%q]') !== null", id))
 }
 

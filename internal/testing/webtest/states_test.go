@@ -25,12 +25,12 @@ func TestStates_Conversation(t *testing.T) {
 	b := SharedBrowser(t)
 	for _, l := range some(looks[0], looks[3]) {
 		t.Run(l.name, func(t *testing.T) {
-			s := PerformDemo(t, time.Millisecond)
+			s := performDemo(t, time.Millisecond)
 			s.Send("scout", Envelope{"id": "rich", "kind": "chat", "correlationId": "q-rollout", "payload": map[string]any{"message": rich, "format": "markdown"}})
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "rich")
+			awaitEnvelope(tab, "rich")
 			picture := l.pictures(t, tab, axe, "state-")
 			do := func(script string) { Eval[bool](tab, `(`+script+`, true)`) }
 
@@ -42,7 +42,7 @@ func TestStates_Conversation(t *testing.T) {
 			tab.Await(`document.querySelector(".to-end")?.textContent.includes("2 new")`)
 			picture("new-below")
 			press(t, tab, `document.querySelector(".to-end")`)
-			AwaitEnvelope(tab, "news-2")
+			awaitEnvelope(tab, "news-2")
 
 			do(`document.querySelector(".menu > summary").click()`)
 			picture("menu")
@@ -114,9 +114,9 @@ func TestStates_Panels(t *testing.T) {
 	b := SharedBrowser(t)
 	for _, l := range some(looks[3], looks[0]) {
 		t.Run(l.name, func(t *testing.T) {
-			s := PerformDemo(t, time.Millisecond)
+			s := performDemo(t, time.Millisecond)
 			s.Send("ada", Envelope{"kind": "capability.grant", "payload": map[string]any{"recipient": "planner", "capabilities": []any{"x.deploy"}, "ttl_seconds": 3600, "reason": "for the rollout"}})
-			empty := NewStage(t, "ada", "ben")
+			empty := newStage(t, "ada", "ben")
 			nobody := b.Private(t)
 			l.with(nobody, 1)
 			empty.Enter(nobody, "ada")
@@ -130,7 +130,7 @@ func TestStates_Panels(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "q-rollout")
+			awaitEnvelope(tab, "q-rollout")
 			picture := l.pictures(t, tab, axe, "state-")
 			open := func(id, params string) {
 				Eval[bool](tab, `(document.querySelector("meup-space-page").shell.open(`+quote(id)+`, `+params+`), true)`)
@@ -140,10 +140,10 @@ func TestStates_Panels(t *testing.T) {
 			picture("participant")
 			open("tools", `{ id: "files" }`)
 			picture("tools")
-			open("proposals", `{ id: "`+Decided+`" }`)
+			open("proposals", `{ id: "`+decided+`" }`)
 			picture("decided")
-			press(t, tab, `document.querySelector("meup-proposals")?.shadowRoot.querySelector("[data-id=`+Waiting+`]")?.shadowRoot?.querySelector("meup-approve-form")?.shadowRoot?.querySelector(".button.bad")`)
-			reject := `document.querySelector("meup-proposals").shadowRoot.querySelector("[data-id=` + Waiting + `]").shadowRoot.querySelector("meup-reject-form")?.shadowRoot?`
+			press(t, tab, `document.querySelector("meup-proposals")?.shadowRoot.querySelector("[data-id=`+waiting+`]")?.shadowRoot?.querySelector("meup-approve-form")?.shadowRoot?.querySelector(".button.bad")`)
+			reject := `document.querySelector("meup-proposals").shadowRoot.querySelector("[data-id=` + waiting + `]").shadowRoot.querySelector("meup-reject-form")?.shadowRoot?`
 			tab.Await(reject + `.querySelector("select")`)
 			choose(t, tab, reject+`.querySelector("select")`, "other")
 			press(t, tab, reject+`.querySelector(".button.bad")`)
@@ -175,12 +175,12 @@ func TestStates_Trouble(t *testing.T) {
 	b := SharedBrowser(t)
 	for _, l := range some(looks[0], looks[3]) {
 		t.Run(l.name, func(t *testing.T) {
-			s := PerformDemo(t, time.Millisecond)
+			s := performDemo(t, time.Millisecond)
 			open := func(g *meuptest.Gateway) (*Tab, func(string)) {
 				tab := b.Private(t)
 				l.with(tab, 1)
 				tab.Open(g.HTTP() + "/#code=" + g.Gateway().NewLoginCode("ada-token"))
-				tab.Await(Entered)
+				tab.Await(entered)
 				return tab, l.pictures(t, tab, axe, "trouble-")
 			}
 			write := func(tab *Tab, text string) {
@@ -225,7 +225,7 @@ func TestStates_Trouble(t *testing.T) {
 			tab.Await(`[...document.querySelectorAll(".message-note")].some((x) => x.textContent.includes("Waiting for the connection"))`)
 			picture("lost")
 			s.Gateway.Restart()
-			tab.Await(Entered)
+			tab.Await(entered)
 			s.Send("ben", Envelope{"kind": "space.kick", "payload": map[string]any{"participant_id": "ada", "reason": "See you tomorrow"}})
 			tab.Await(`document.querySelector("[data-phase=kicked]")`)
 			picture("kicked")

@@ -94,7 +94,7 @@ func TestStream_Answer(t *testing.T) {
 		s.Send("planner",
 			reasons("end", "conclusion", "r", map[string]any{"message": "It can go out."}),
 			Envelope{"id": "a", "kind": "chat", "correlationId": "q", "payload": map[string]any{"message": begin + more + last, "format": "markdown", "stream_id": x.id}})
-		AwaitEnvelope(tab, "a")
+		awaitEnvelope(tab, "a")
 		awaitSaid(tab, `^`+begin+more+last+` \| false Thought for \d+s( 1 call)?$`)
 	}
 	for name, play := range map[string]func(s *Stage, tab *Tab, picture func(string)){

@@ -34,7 +34,7 @@ func TestThreads_List(t *testing.T) {
 	tab := b.Private(t)
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "yes")
+	awaitEnvelope(tab, "yes")
 	tab.Await(inThread("deploy") + `?.textContent.includes("Reasoning") && !` + inThread("lunch") + `.textContent.includes("unread")`)
 
 	press(t, tab, inThread("deploy"))
@@ -84,7 +84,7 @@ func TestThreads_Badge(t *testing.T) {
 	tab := SharedBrowser(t).Private(t)
 	looks[2].with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "yes")
+	awaitEnvelope(tab, "yes")
 	button := func(label, count string) {
 		t.Helper()
 		tab.Await(`document.querySelector(".head-list").ariaLabel === ` + quote(label) + ` && (document.querySelector(".head-list .badge")?.dataset.count ?? "") === ` + quote(count))
@@ -117,7 +117,7 @@ func TestThreads_Groups(t *testing.T) {
 		tab := b.Private(t)
 		looks[0].with(tab, 1)
 		s.Enter(tab, who)
-		AwaitEnvelope(tab, "newest")
+		awaitEnvelope(tab, "newest")
 		tab.Await(inThread("deploy") + `?.textContent.includes("Waiting")`)
 		if got := Eval[string](tab, `[...document.querySelectorAll(".thread-list > :is(h3, a)")].map((x) => (x.localName === "h3" ? "# " : "") +
 			x.textContent.replace(/ · \d+:\d+.*| ?\d+ unread/gs, "").replace(/\s+/g, " ").trim()).join("|")`); got != want {
@@ -154,7 +154,7 @@ func TestThreads_Widths(t *testing.T) {
 		pressKey(tab, column.key, "", 0)
 		tab.Open("about:blank")
 		tab.Open(s.Gateway.HTTP() + "/")
-		tab.Await(Entered + ` && document.querySelector(` + quote(column.box) + `)`)
+		tab.Await(entered + ` && document.querySelector(` + quote(column.box) + `)`)
 		if got := width(column.box); math.Abs(got-usual-76) > 2 {
 			t.Errorf("%s is %v wide after a reload, want %v", column.box, got, usual+76)
 		}
@@ -180,7 +180,7 @@ func TestThreads_Older(t *testing.T) {
 	tab := b.Private(t)
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "m-7-99")
+	awaitEnvelope(tab, "m-7-99")
 	tab.Await(`(() => {
 		if (` + inThread("deploy") + ` !== null) return true;
 		for (const x of document.querySelectorAll(".thread-note button")) x.click();
@@ -202,7 +202,7 @@ func TestThreads_Looks(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "yes")
+			awaitEnvelope(tab, "yes")
 			picture := l.pictures(t, tab, axe, "threads-")
 			if l.width < 1000 {
 				press(t, tab, `document.querySelector(".head-list")`)

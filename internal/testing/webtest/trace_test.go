@@ -12,7 +12,7 @@ const inTrace = `document.querySelector("meup-trace")?.shadowRoot`
 func TestTrace(t *testing.T) {
 	axe := needsAxe(t)
 	b := SharedBrowser(t)
-	s := PerformDemo(t, pace(300*time.Millisecond))
+	s := performDemo(t, pace(300*time.Millisecond))
 	s.Send("planner",
 		Envelope{"id": "r-usage", "kind": "reasoning.start", "payload": map[string]any{"message": "Sum up the day", "metadata": map[string]any{"model": "small-1"}}},
 		reasons("u-1", "thought", "r-usage", map[string]any{"message": "Five messages.", "metadata": map[string]any{
@@ -23,10 +23,10 @@ func TestTrace(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "q-rollout")
+			awaitEnvelope(tab, "q-rollout")
 			picture := l.pictures(t, tab, axe, "trace-")
-			openBlock(tab, OpenProposal)
-			press(t, tab, `document.querySelector('[data-context=`+quote(OpenProposal)+`] .reasoning-trace')`)
+			openBlock(tab, openProposal)
+			press(t, tab, `document.querySelector('[data-context=`+quote(openProposal)+`] .reasoning-trace')`)
 			tab.Await(inTrace + `?.querySelectorAll(".span").length > 5`)
 			tab.Await(inTrace + `.querySelector(".totals").textContent.includes("Duration")`)
 			tab.Await(`(() => {
@@ -72,7 +72,7 @@ func (s *Stage) longTurn(pace time.Duration) {
 func TestTrace_Inspector(t *testing.T) {
 	axe := needsAxe(t)
 	b := SharedBrowser(t)
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	s.longTurn(pace(800 * time.Millisecond))
 	const inspector = inTrace + `.querySelector(".inspector")`
 	const beside = inspector + `?.parentElement.matches(".both")`
@@ -87,7 +87,7 @@ func TestTrace_Inspector(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			AwaitEnvelope(tab, "q-limits")
+			awaitEnvelope(tab, "q-limits")
 			picture := l.pictures(t, tab, axe, "trace-")
 			openBlock(tab, "r-limits")
 			press(t, tab, `document.querySelector('[data-context="r-limits"] .reasoning-all')`)

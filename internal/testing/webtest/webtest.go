@@ -31,10 +31,10 @@ type Browser struct {
 	ctx context.Context //nolint:containedctx // how the library names a browser
 }
 
-// FindBrowser returns the path of the browser: from the environment variable CHROMIUM,
+// findBrowser returns the path of the browser: from the environment variable CHROMIUM,
 // or from the search path; empty without one. The headless shell comes first: a
 // whole Chromium spends as much time on its window as on the page.
-func FindBrowser() string {
+func findBrowser() string {
 	if named := os.Getenv("CHROMIUM"); named != "" {
 		return named
 	}
@@ -99,7 +99,7 @@ func SharedBrowser(t testing.TB) *Browser {
 // need returns the path of the browser, or skips or fails the test.
 func need(t testing.TB) string {
 	t.Helper()
-	program := FindBrowser()
+	program := findBrowser()
 	if program == "" {
 		if ci := os.Getenv("CI"); ci != "" && ci != "false" {
 			t.Fatal("there is no Chromium: scripts/install-chromium.sh")

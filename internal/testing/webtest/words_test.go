@@ -9,11 +9,11 @@ import (
 // TestWords checks the words of the page: who decided is "you", results are shown or
 // counted, calls name their host, and kinds and participants are described.
 func TestWords(t *testing.T) {
-	s := PerformDemo(t, time.Millisecond)
+	s := performDemo(t, time.Millisecond)
 	tab := SharedBrowser(t).Private(t)
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
-	AwaitEnvelope(tab, "q-rollout")
+	awaitEnvelope(tab, "q-rollout")
 	text := func(element string) string {
 		t.Helper()
 		return strings.Join(strings.Fields(tab.Await(element+`?.textContent`)), " ")
@@ -26,13 +26,13 @@ func TestWords(t *testing.T) {
 			}
 		}
 	}
-	has("a proposal", text(`document.querySelector('.row.decide[data-id="`+Decided+`"]')`), "planner proposes push_tag", "approved by you", "“v2.4.0 is pushed”")
+	has("a proposal", text(`document.querySelector('.row.decide[data-id="`+decided+`"]')`), "planner proposes push_tag", "approved by you", "“v2.4.0 is pushed”")
 	s.Send("planner", outside("delete"), withdrawal("delete"))
 	has("a proposal with a host", text(`document.querySelector('.row.decide[data-id="delete"] .chip:not(.wait)')?.closest(".row")`), "planner proposes delete_file on files", "withdrawn by planner")
-	openBlock(tab, OpenProposal)
+	openBlock(tab, openProposal)
 	has("a hypothesis", text(`document.querySelector('[data-step="h-1"]')`), "For412 checks passed", "Againsttwo weeks without a canary")
 	has("a call", text(`document.querySelector('[data-step="t-2"]')`), "“412 passed, 0 failed, 3 skipped”")
-	s.Send("ada", Envelope{"id": "c-rollout", "kind": "mcp.request", "to": []string{"files"}, "context": "r-order", "correlationId": Waiting, "payload": map[string]any{
+	s.Send("ada", Envelope{"id": "c-rollout", "kind": "mcp.request", "to": []string{"files"}, "context": "r-order", "correlationId": waiting, "payload": map[string]any{
 		"id": 9, "method": "tools/call", "params": map[string]any{"name": "start_rollout", "arguments": map[string]any{
 			"version": "v2.4.0", "regions": []string{"eu-north", "ap-south"}, "stop_at_error_rate": 0.01}}}})
 	s.Send("files", toolResult("c-rollout", "r-order", "The rollout has begun"))

@@ -65,7 +65,7 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 	switch {
 	case metadata:
 		for key, x := range v.Members {
-			if IsScalar(x) {
+			if isScalar(x) {
 				take(slices.Concat(key.Raw(), []byte(":"), x.Raw()))
 			}
 		}
@@ -79,7 +79,7 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 		if parts != nil {
 			return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
 		}
-	case IsScalar(v):
+	case isScalar(v):
 		if take(v.Raw()); parts != nil {
 			return parts[0]
 		}

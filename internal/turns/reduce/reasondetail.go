@@ -54,7 +54,7 @@ func ReadReasoningDetails(p protocol.Value) (out ReasoningDetails) {
 
 // scalar returns the JSON of a value of metadata, a text shortened.
 func scalar(v protocol.Value) (json.RawMessage, bool) {
-	if !IsScalar(v) {
+	if !isScalar(v) {
 		return nil, false
 	}
 	if v.Type() != protocol.TypeString {
@@ -67,9 +67,9 @@ func scalar(v protocol.Value) (json.RawMessage, bool) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err == nil
 }
 
-// IsScalar reports whether a value is a text that is not empty, a number of usual
+// isScalar reports whether a value is a text that is not empty, a number of usual
 // length, or a boolean.
-func IsScalar(v protocol.Value) bool {
+func isScalar(v protocol.Value) bool {
 	switch v.Type() {
 	case protocol.TypeString:
 		return v.Text() != ""

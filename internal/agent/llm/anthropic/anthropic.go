@@ -41,9 +41,9 @@ const (
 
 	// DefaultBaseURL is Anthropic's server.
 	DefaultBaseURL = "https://api.anthropic.com"
-	// DefaultMaxTokens bounds an answer, without thinking, if neither the
+	// defaultMaxTokens bounds an answer, without thinking, if neither the
 	// request nor the options do. The API requires a bound.
-	DefaultMaxTokens = 8192
+	defaultMaxTokens = 8192
 )
 
 // Options configures a Model.
@@ -51,7 +51,7 @@ type Options struct {
 	BaseURL   string // without /v1; empty means DefaultBaseURL
 	Key       string // empty for a server without keys
 	Model     string // such as claude-sonnet-5-5
-	MaxTokens int    // of an answer; 0 means DefaultMaxTokens
+	MaxTokens int    // of an answer; 0 means defaultMaxTokens
 
 	HTTP   *http.Client // nil means llmhttp's own
 	Retry  llm.Retry
@@ -76,7 +76,7 @@ func New(o Options) *Model {
 		base = DefaultBaseURL
 	}
 	if o.MaxTokens <= 0 {
-		o.MaxTokens = DefaultMaxTokens
+		o.MaxTokens = defaultMaxTokens
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -61,7 +61,7 @@ func check(t *testing.T, a *answer, text, thinking string) {
 	}
 	req := llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}, r.Message}}
 	for _, blocks := range []bool{true, false} {
-		body := build("claude-opus-5-5", DefaultMaxTokens, req, blocks)
+		body := build("claude-opus-5-5", defaultMaxTokens, req, blocks)
 		if _, err := json.Marshal(body); err != nil {
 			t.Error(err)
 		}

@@ -60,17 +60,17 @@ func TestRequests(t *testing.T) {
 		"choice_no_tools":    {"claude-opus-4-8", llm.Request{Messages: conversation[:4], Choice: llm.Required}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "request_"+name+".json", build(req.model, DefaultMaxTokens, req.Request, true))
+			golden(t, "request_"+name+".json", build(req.model, defaultMaxTokens, req.Request, true))
 		})
 	}
 }
 
 func TestWithoutThinking(t *testing.T) {
-	body := build("claude-opus-5-5", DefaultMaxTokens, llm.Request{Effort: "low", Schema: json.RawMessage(`{}`)}, true)
+	body := build("claude-opus-5-5", defaultMaxTokens, llm.Request{Effort: "low", Schema: json.RawMessage(`{}`)}, true)
 	if c := withoutThinking(body).OutputConfig; c == nil || c.Effort != "" || c.Format == nil {
 		t.Errorf("got %+v, want the format alone", c)
 	}
-	if c := withoutThinking(build("claude-opus-5-5", DefaultMaxTokens, llm.Request{Effort: "low"}, true)).OutputConfig; c != nil {
+	if c := withoutThinking(build("claude-opus-5-5", defaultMaxTokens, llm.Request{Effort: "low"}, true)).OutputConfig; c != nil {
 		t.Errorf("got %+v, want none", c)
 	}
 }
@@ -130,7 +130,7 @@ func TestBuild_ForcedExcludesThinking(t *testing.T) {
 			for _, effort := range []string{"", "low", "medium", "high"} {
 				for _, tokens := range []int{0, 1, 100_000} {
 					req := llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}, Tools: weather, Choice: choice, Effort: effort, MaxTokens: tokens}
-					exclude(t, model, build(model, DefaultMaxTokens, req, true), req)
+					exclude(t, model, build(model, defaultMaxTokens, req, true), req)
 				}
 			}
 		}

@@ -35,8 +35,8 @@ import (
 )
 
 const (
-	// AnyKey is the environment variable with a key for any provider.
-	AnyKey = "MEUP_MODEL_KEY"
+	// anyKey is the environment variable with a key for any provider.
+	anyKey = "MEUP_MODEL_KEY"
 	// APIVariable is the environment variable that selects the API.
 	APIVariable = "MEUP_MODEL_API"
 )
@@ -99,7 +99,7 @@ func (o Options) For(name, first string) Options {
 	getenv := orEmpty(o.Getenv)
 	o.BaseURL, o.API = "", ""
 	o.Getenv = func(variable string) string {
-		if variable == AnyKey || variable == APIVariable {
+		if variable == anyKey || variable == APIVariable {
 			return ""
 		}
 		return getenv(variable)
@@ -174,11 +174,11 @@ func (p provider) key(base baseURL, o Options) (string, error) {
 		key = value(getenv, p.variable)
 	}
 	if key == "" {
-		key = value(getenv, AnyKey)
+		key = value(getenv, anyKey)
 	}
 	switch {
 	case key == "" && own && p.variable != "":
-		return "", fmt.Errorf("there is no key: set %s or %s", p.variable, AnyKey)
+		return "", fmt.Errorf("there is no key: set %s or %s", p.variable, anyKey)
 	case strings.ContainsFunc(key, unprintable):
 		return "", errors.New("the key has characters in it that no key has")
 	}
@@ -203,7 +203,7 @@ func (p provider) api(o Options) (openai.API, error) {
 func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
 // FromEnvironment returns the default model of the first provider with a key in
-// the environment, among anthropic, openai, openrouter and deepseek. AnyKey is
+// the environment, among anthropic, openai, openrouter and deepseek. anyKey is
 // ignored, since it does not identify a provider.
 func FromEnvironment(getenv func(string) string) (name string, ok bool) {
 	for _, p := range providers {
@@ -217,7 +217,7 @@ func FromEnvironment(getenv func(string) string) (name string, ok bool) {
 // Mask returns the keys in the environment, so that callers can redact them.
 func Mask(getenv func(string) string) []string {
 	var keys []string
-	for _, p := range append([]provider{{variable: AnyKey}}, providers...) {
+	for _, p := range append([]provider{{variable: anyKey}}, providers...) {
 		if p.variable == "" {
 			continue
 		}
