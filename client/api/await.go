@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
+
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // Await waits until the log has an envelope after query.Since that the query selects and that
@@ -33,6 +37,18 @@ type Event struct {
 	Cut  bool   // Data is longer than maxEventData, and cut
 }
 
+// Err returns the error in a frame of the gateway, a *protocol.Error; nil: the event is none.
+func (e *Event) Err() error {
+	var frame struct {
+		Kind    protocol.Kind  `json:"kind"`
+		Payload protocol.Error `json:"payload"`
+	}
+	if e.Name == "system" && json.Unmarshal(e.Data, &frame) == nil && frame.Kind == protocol.KindSystemError {
+		return &frame.Payload
+	}
+	return nil
+}
+
 // Bounds of an event, in bytes.
 const (
 	maxEventData = 2 << 20
@@ -51,8 +67,6 @@ func (c *Client) Events(ctx context.Context, space string, query EnvelopeQuery, 
 }
 
 func (c *Client) stream(ctx context.Context, space string, query EnvelopeQuery, limit int, each func(*Event) bool) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	q := filterValues(query.Contexts, query.Kinds, query.From, query.Main)
 	q.Set("since", strconv.FormatUint(uint64(query.Since), 10))
 	q.Set("observe", "true")  // the filter applies to calls too
@@ -62,7 +76,14 @@ func (c *Client) stream(ctx context.Context, space string, query EnvelopeQuery, 
 	if query.Log != "" {
 		q.Set("log", query.Log)
 	}
-	r, err := c.request(ctx, http.MethodGet, inSpace(space, "events"), q, nil)
+	return c.readStream(ctx, inSpace(space, "events"), q, limit, each)
+}
+
+// readStream calls each for the events of a path until it returns false.
+func (c *Client) readStream(ctx context.Context, segments []string, q url.Values, limit int, each func(*Event) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, err := c.request(ctx, http.MethodGet, segments, q, nil)
 	if err != nil {
 		return err
 	}

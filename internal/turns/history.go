@@ -245,6 +245,15 @@ func (t *Tracker) Turn(ctx context.Context, thread protocol.ID, number int, v Vi
 	return Turn{}, t.unknown("turn %d of thread %s", number, thread)
 }
 
+// Begins returns the Seq of the first question of a thread that a viewer may see. The error
+// wraps [ErrUnknown].
+func (t *Tracker) Begins(thread protocol.ID, v Viewer) (protocol.Seq, error) {
+	if r := t.nearest(thread, 0, 1, &v); r != nil {
+		return r.entry.Envelope.Seq, nil
+	}
+	return 0, t.unknown("thread %s", thread)
+}
+
 // Job returns a job, as the only turn of a page. The error wraps [ErrUnknown], or is
 // the log's.
 func (t *Tracker) Job(ctx context.Context, id protocol.ID, v Viewer) (*History, error) {

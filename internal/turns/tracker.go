@@ -255,17 +255,23 @@ type Key = reduce.Key
 // when it belongs to none, or to one that the log no longer has. It does not check
 // who may see that turn: [Tracker.Turn] and [Tracker.Job] do.
 func (t *Tracker) TurnOf(id protocol.ID) (Key, bool) {
+	k, _, known := t.Question(id)
+	return k, known
+}
+
+// Question is TurnOf with the Seq of the turn's question, or of the first entry of the job.
+func (t *Tracker) Question(id protocol.ID) (Key, protocol.Seq, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.shrink()
 	at, known := t.envelopes.get(string(id))
 	if !known {
-		return Key{}, false
+		return Key{}, 0, false
 	}
 	if r := t.index.outlineOf(at.ref); r != nil {
-		return r.key, true
+		return r.key, r.entry.Envelope.Seq, true
 	}
-	return Key{}, false
+	return Key{}, 0, false
 }
 
 // sessions is the namespace of session ids.

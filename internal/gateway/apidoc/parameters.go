@@ -69,6 +69,7 @@ var parameters = map[string]parameter{
 	"thread.before":      {schema: seq, text: "only turns before the one with this number"},
 	"chatHistory.before": {schema: seq, text: "of a thread, only turns before this one; of a session, what began before this seq"},
 	"chatHistory.space":  {schema: text, text: "the space; required for a job or a session if the token is valid for several"},
+	"after":              {schema: text, text: "only what follows the event with this id"},
 	"thread_id":          {schema: text, text: "the thread"},
 	"job_id":             {schema: text, text: "the job"},
 	"session_id":         {schema: text, text: "the session"},
@@ -83,6 +84,8 @@ var parameters = map[string]parameter{
 	"agui.to":            {schema: list, text: "the participants that are asked"},
 	"traces.space":       {schema: text, text: aSpace},
 	"Meup-Space":         {schema: text, text: aSpace, in: "header"},
+
+	"threadEvents.Last-Event-ID": {schema: text, text: "resumes after the event with this id; overrides after", in: "header"},
 
 	"{space}":       {schema: text, text: "the space"},
 	"{id}":          {schema: text, text: "the id of an envelope"},

@@ -25,6 +25,24 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 		access.WriteError(w, refused)
 		return
 	}
+	s.stream(w, r, v, s.options.Admission.WithIdentity(v.identity, o), func(m *space.Member, stream *eventStream) (deliver, func()) {
+		if updates {
+			stream.updates = s.listenTurns(m, r.Header.Get("Last-Event-ID") != "")
+		}
+		return stream.envelopes, func() {
+			if stream.updates != nil {
+				stream.updates.Close()
+			}
+		}
+	})
+}
+
+// deliver writes what a stream delivers to its buffer.
+type deliver func(context.Context, *space.Delivery) error
+
+// stream joins a member, and writes what it receives until it leaves. begin returns how, and
+// what ends that.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, v caller, o space.JoinOptions, begin func(*space.Member, *eventStream) (deliver, func())) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -32,7 +50,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 	if r.Method == http.MethodHead {
 		return // a response without a body joins no member
 	}
-	member, err := v.space.Join(r.Context(), s.options.Admission.WithIdentity(v.identity, o))
+	member, err := v.space.Join(r.Context(), o)
 	if err != nil {
 		access.WriteError(w, err)
 		return
@@ -46,15 +64,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	member.OnClose(stream.expediteClose)
-	if updates {
-		stream.updates = s.listenTurns(member, r.Header.Get("Last-Event-ID") != "")
-	}
-	if stream.updates != nil {
-		defer stream.updates.Close()
-	}
+	write, end := begin(member, &stream)
+	defer end()
 	alive := s.keepAlive(ctx, member)
 	defer func() { cancel(); <-alive }()
-	stream.run(ctx, member)
+	stream.run(ctx, member, write)
 }
 
 // listenTurns subscribes a stream to turn updates, from the position where the
@@ -153,7 +167,7 @@ func (s *eventStream) expediteClose() {
 const keepBuffer = 4 << 10
 
 // run writes the frames from the member's cursor until the reader disconnects.
-func (s *eventStream) run(ctx context.Context, m *space.Member) {
+func (s *eventStream) run(ctx context.Context, m *space.Member, write deliver) {
 	s.buf = append(s.buf, "retry: 2000\n\n"...)
 	var d space.Delivery
 	for {
@@ -161,7 +175,7 @@ func (s *eventStream) run(ctx context.Context, m *space.Member) {
 			return
 		}
 		s.control(d.Control)
-		if s.entries(d.Entries, s.updatesUpTo(ctx, d.Seq)) != nil || s.flush() != nil || d.Close != nil {
+		if write(ctx, &d) != nil || s.flush() != nil || d.Close != nil {
 			return
 		}
 	}
@@ -190,8 +204,9 @@ func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.S
 // flushAt is the size of the buffer, in bytes, at which it is written.
 const flushAt = 1 << 20
 
-// entries writes envelopes, each followed by its updates.
-func (s *eventStream) entries(list []*ring.Entry, news iter.Seq[derived.Update]) error {
+// envelopes writes envelopes, each followed by its updates.
+func (s *eventStream) envelopes(ctx context.Context, d *space.Delivery) error {
+	list, news := d.Entries, s.updatesUpTo(ctx, d.Seq)
 	upTo := func(seq protocol.Seq) { // the envelopes up to seq
 		for len(list) > 0 && list[0].Envelope.Seq <= seq {
 			s.entry(list[0])

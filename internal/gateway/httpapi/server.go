@@ -111,6 +111,7 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/search", s.inSpace(s.search))
 	handle("GET /api/spaces/{space}/threads", s.inSpace(s.threads))
 	handle("GET /api/spaces/{space}/threads/{thread}", s.inSpace(s.thread))
+	handle("GET /api/spaces/{space}/threads/{thread}/events", s.inSpace(s.threadEvents))
 	handle("GET /api/spaces/{space}/jobs", s.inSpace(s.jobs))
 	handle("GET /api/spaces/{space}/jobs/{job}", s.inSpace(s.job))
 	handle("GET /api/spaces/{space}/sessions/{session}", s.inSpace(s.session))

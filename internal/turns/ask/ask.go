@@ -6,7 +6,6 @@ package ask
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -20,6 +19,7 @@ type Type string
 
 // The types of events. All but Delta, Answering and Ended have an envelope of the log.
 const (
+	Asked        Type = "asked"         // a question of a Thread
 	Opened       Type = "opened"        // a context: reasoning.start
 	Thought      Type = "thought"       // a step of reasoning: thought, observation, hypothesis, question
 	Called       Type = "called"        // a request to a tool
@@ -54,6 +54,9 @@ type Event struct {
 	Ref protocol.ID
 	// State is the outcome of Settled (see package proposal), or of Ended.
 	State string
+	// Question is the question of a Thread that the event belongs to, and Turn its number.
+	Question protocol.ID
+	Turn     int
 }
 
 // InLog reports whether the event has a position in the log of its own.
@@ -118,13 +121,7 @@ func (f *follower) event(e *api.Event) (more bool) {
 	switch e.Name {
 	case "envelope":
 	case "system":
-		var control struct {
-			Kind    protocol.Kind  `json:"kind"`
-			Payload protocol.Error `json:"payload"`
-		}
-		if json.Unmarshal(e.Data, &control) == nil && control.Kind == protocol.KindSystemError {
-			f.failed = &control.Payload
-		}
+		f.failed = e.Err()
 		return f.failed == nil
 	default:
 		return true

@@ -83,12 +83,17 @@ func newTurn(q Question) *turn {
 	return t
 }
 
-// apply returns the events of an envelope.
-func (t *turn) apply(e *protocol.Envelope) (list []*Event) {
+// apply returns the events of an envelope of the space.
+func (t *turn) apply(e *protocol.Envelope) []*Event {
 	if e.ID == t.question.ID {
 		return nil
 	}
-	asked := t.tracker.Apply(e) == t.question.ID
+	return t.fold(e, t.tracker.Apply(e) == t.question.ID)
+}
+
+// fold returns the events of an envelope. asked reports that it belongs to the question,
+// whatever it correlates to.
+func (t *turn) fold(e *protocol.Envelope, asked bool) (list []*Event) {
 	for _, id := range slices.Sorted(maps.Keys(t.proposals)) { // the order is the same each time
 		if event := t.settle(id, t.proposals[id], e); event != nil {
 			list = append(list, event)
@@ -208,13 +213,13 @@ func (t *turn) stream(e *protocol.Envelope) []*Event {
 // that opens an outermost context for the question.
 func (t *turn) inContext(e *protocol.Envelope, asked bool) *Event {
 	name := cmp.Or(string(e.Context.Root()), string(e.ID))
-	r := t.roots[name]
-	if r == nil && asked && len(t.roots) < maxRoots {
+	r, inside := t.roots[name], e.Context != "" || e.Kind == protocol.KindReasoningStart
+	if r == nil && asked && inside && len(t.roots) < maxRoots {
 		r = &root{opener: e.From}
 		t.roots[name] = r
 		t.open++
 	}
-	if r == nil || e.Context == "" && e.Kind != protocol.KindReasoningStart {
+	if inside && r == nil || !inside && !asked {
 		return nil
 	}
 	event := &Event{Envelope: e, Text: textOf(e, "message")}
@@ -252,7 +257,7 @@ func (t *turn) inContext(e *protocol.Envelope, asked bool) *Event {
 // close closes an outermost context, if the envelope does.
 func (t *turn) close(r *root, e *protocol.Envelope, text string) {
 	concludes := e.Kind == protocol.KindReasoningConclusion
-	if r.closed || e.Context.Depth() != 1 || concludes && e.From != r.opener {
+	if e.Context.Depth() != 1 || r.closed || concludes && e.From != r.opener {
 		return
 	}
 	r.closed = true
