@@ -76,7 +76,8 @@ func (c *Client) ThreadEvents(ctx context.Context, space string, thread protocol
 				return failed == nil
 			}
 			out := &ThreadEvent{ID: e.ID}
-			if failed = json.Unmarshal(e.Data, out); failed == nil {
+			failed = json.Unmarshal(e.Data, out)
+			if failed == nil {
 				stopped = !yield(out, nil)
 			}
 			return failed == nil && !stopped

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 

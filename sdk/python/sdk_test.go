@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -201,5 +202,42 @@ func TestExample_Lines(t *testing.T) {
 	}
 	if !bytes.Contains(readme, append([]byte("```python\n"), append(agent, "```"...)...)) {
 		t.Error("the README shows another agent")
+	}
+}
+
+// TestWatch runs the front end of the examples, which uses no package.
+func TestWatch(t *testing.T) {
+	python := interpreter(t)
+	testkit.Reads(t, "../../examples/front-end")
+	g := meuptest.Start(t, configuration)
+	alice := g.API(t, "alice")
+	send := func(c *api.Client, id, about string, e protocol.Envelope) {
+		e.ID = protocol.ID(id)
+		if about != "" {
+			e.Correlation = protocol.CorrelateTo(protocol.ID(about))
+		}
+		if _, err := c.Send(testkit.Deadline(t), "t-watch", e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(alice, "q", "", client.Chat("why?"))
+	cmd, out := script(t.Context(), python, g, "alice", "t-watch", "../../examples/front-end/watch.py", "q"), &testkit.Log{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}()
+	out.Wait(t, "1. alice: why?")
+	g.Restart()
+	planner := g.API(t, "planner")
+	send(planner, "s", "q", protocol.Envelope{Kind: protocol.KindReasoningStart, Payload: []byte("{}")})
+	send(planner, "c", "", protocol.Envelope{Kind: protocol.KindReasoningConclusion, Context: "s", Payload: []byte(`{"message":"because"}`)})
+	send(planner, "a", "q", client.Chat("because of that"))
+	out.Wait(t, "  ──  because of that")
+	if text := out.String(); strings.Count(text, "why?") != 1 || !strings.Contains(text, "  ■ planner because\n  » planner because of that\n") {
+		t.Error(text)
 	}
 }

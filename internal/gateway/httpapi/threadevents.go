@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/turnstore"
+	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/turns/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,7 +24,8 @@ import (
 func (s *Server) threadEvents(w http.ResponseWriter, r *http.Request, v caller) {
 	f := &threadFold{server: s, caller: v, thread: protocol.ID(r.PathValue("thread"))}
 	var err error
-	if f.after, err = positionOf(r); err != nil {
+	f.after, err = positionOf(r)
+	if err != nil {
 		access.WriteError(w, err)
 		return
 	}
@@ -70,7 +71,8 @@ func positionOf(r *http.Request) (p position, err error) {
 		return p, nil
 	}
 	seq, n, several := strings.Cut(value, ".")
-	if p.seq, err = protocol.ParseSeq(seq); err == nil && several {
+	p.seq, err = protocol.ParseSeq(seq)
+	if err == nil && several {
 		p.n, err = strconv.Atoi(n)
 	}
 	if err != nil || p.n < 0 {
@@ -125,7 +127,7 @@ func (f *threadFold) deliver(ctx context.Context, d *space.Delivery) error {
 }
 
 // entry writes the events of an envelope.
-func (f *threadFold) entry(view *turnstore.View, e *ring.Entry) error {
+func (f *threadFold) entry(view *derived.TurnView, e *ring.Entry) error {
 	env := e.Envelope
 	number, begins := 0, false
 	if env.Seq > 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/ask"
+	"github.com/meup-protocol/meup/internal/turns/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 
