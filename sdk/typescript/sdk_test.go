@@ -213,6 +213,28 @@ func TestSlowReceiver(t *testing.T) {
 	p.wait()
 }
 
+// The events of a thread, from its beginning and from a position, and a thread that does not
+// exist.
+func TestThreadEvents(t *testing.T) {
+	g := meuptest.Start(t, config)
+	ask(t, g.API(t, "alice"), "q", "why?")
+	answer := client.Chat("because")
+	answer.ID, answer.Correlation = "a", protocol.CorrelateTo("q")
+	if _, err := g.API(t, "planner").Send(testkit.Deadline(t), "lab", answer); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, g.HTTP(), "alice", "test/thread.mjs")
+	for _, want := range []string{
+		"all 1 asked alice  why? q", "all 1 answered planner  because a", "all 1 ended  completed because ",
+		"rest 1 answered planner  because a", "rest 1 ended  completed because ", "404 not_found",
+	} {
+		if !p.lines.Scan() || p.lines.Text() != want {
+			t.Errorf("got %q, want %q", p.lines.Text(), want)
+		}
+	}
+	p.wait()
+}
+
 // The tests of the modules, with the runner of Node.
 func TestModules(t *testing.T) {
 	dir, node := install(t)

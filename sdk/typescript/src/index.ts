@@ -22,5 +22,6 @@ export { type CallOptions, type ReasonOptions, type Reasoning, type StepFields }
 export { type Elicitation, type ElicitationHandler, type Progress, type RequestOptions } from "./requests.js";
 export { run } from "./run.js";
 export { type WebSocketClass } from "./socket.js";
+export { type ThreadEvent, type ThreadEventType, type ThreadOptions, threadEvents } from "./thread.js";
 export { type OfferedTool, type Tool, ToolResult } from "./tools.js";
 export * from "./types.js";
