@@ -14,6 +14,7 @@
 
 from ._ask import Answer
 from ._run import run
+from ._thread import ThreadEvent
 from .backoff import Backoff
 from .calls import Elicitation, ProposalOutcome, ToolResult
 from .catchup import EarlierCall
@@ -44,6 +45,6 @@ from .tools import ToolCall
 __all__ = [
     "Answer", "Backoff", "Closed", "ConnectError", "ConnectionClosed", "EarlierCall", "Elicitation", "Envelope", "Filter", "Gap", "Interrupted",
     "MeupError", "NotConfigured", "NotReached", "Participant", "ParticipantLeft", "Position", "ProposalError", "ProposalOutcome",
-    "Question", "RPCError", "Reasoning", "ReasoningCancelled", "Receipt", "Refused", "Space", "ToolCall", "ToolError", "ToolNotFound", "ToolResult",
+    "Question", "RPCError", "Reasoning", "ReasoningCancelled", "Receipt", "Refused", "Space", "ThreadEvent", "ToolCall", "ToolError", "ToolNotFound", "ToolResult",
     "connect", "new_id", "run",
 ]

@@ -9,13 +9,15 @@ import logging
 import os
 import signal
 from dataclasses import dataclass
-from typing import Any, AsyncIterator, Awaitable, Coroutine, Generator, Iterable, Iterator, Mapping
+from typing import Any, AsyncGenerator, AsyncIterator, Awaitable, Coroutine, Generator, Iterable, Iterator, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from ._desk import Handler, Questions
 from ._gate import passes_pause
 from ._needs import missing
 from ._outbox import Pending
+from ._socket import gateway_url
+from ._thread import ThreadEvent, read
 from .backoff import Backoff
 from .calls import Calls, ElicitationHandler, ProgressHandler, ProposalOutcome, ToolResult
 from .connection import Connection, Options, Participant, Position, _Resume, socket_url
@@ -361,6 +363,14 @@ class Space(Connection):
         return await self.send("chat", {"message": message}, to=to, correlation=correlation)
 
     # Receiving.
+
+    def thread_events(self, thread: str, *, after: str = "") -> AsyncGenerator[ThreadEvent, None]:
+        """Return what happens to the questions of a thread: all events after the one with an id, and then live ones.
+
+        For it, the space need not be joined. It ends when the gateway ends the stream: to go on, call it
+        again with the last id that is not empty. Errors: ConnectError, OSError.
+        """
+        return read(gateway_url(self._o.target), self._headers(), self._o.name, thread, after)
 
     async def receive(self) -> Envelope:
         """Return the next envelope. Envelopes of the log are in order, each once.

@@ -251,13 +251,16 @@ class Connection:
                 query["log"] = self._log_id
         return urlunsplit(parts._replace(query=urlencode(query)))
 
+    def _headers(self) -> dict[str, str]:
+        headers = dict(self._o.headers)
+        if self._o.token:
+            headers["Authorization"] = "Bearer " + self._o.token
+        return headers
+
     async def _open(self) -> Socket:
         """Open a connection at the position, and read its welcome."""
         async with asyncio.timeout(CONNECT_TIMEOUT):
-            headers = dict(self._o.headers)
-            if self._o.token:
-                headers["Authorization"] = "Bearer " + self._o.token
-            socket = await _socket.open_socket(self._url(), headers)
+            socket = await _socket.open_socket(self._url(), self._headers())
             try:
                 env = parse(await socket.recv())
                 if env.kind != "system.welcome":
