@@ -1,7 +1,7 @@
 // Package ask follows a question that was published in a space: the contexts that
 // participants open for it, what they think and call in them, proposals and their
 // decisions, and the answer. Adapters of other protocols show these events in forms
-// of their own.
+// of their own. A Thread does so for all questions of a thread, which the gateway streams.
 package ask
 
 import (
