@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -197,5 +198,85 @@ func TestThreadEvents_HangsUp(t *testing.T) {
 	resp := (&visit{t: t, g: g}).do(http.MethodHead, "/api/spaces/lab/threads/q/events", "bob", nil)
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Error(resp.Status)
+	}
+}
+
+// The events of a thread have the answers and the calls of its turns, in the conversations of
+// the turns tests. They also have calls that are no decision of an agent.
+func TestThreadEvents_AgreeWithHistory(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../turns/testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no conversations")
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			lines := append(logOf(t, file), logLine{From: "marker"})
+			v := &visit{t: t, g: meuptest.Start(t, spaceOf(lines))}
+			for _, line := range lines[:len(lines)-1] {
+				v.post(line)
+			}
+			auditor := v.g.API(t, "auditor")
+			threads, err := auditor.Threads(t.Context(), "lab", 100, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, thread := range threads.Threads {
+				history, err := auditor.History(t.Context(), "lab", thread.ThreadID, api.Page{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				mark := "mark-" + string(thread.ThreadID)
+				said(t, v.g, fmt.Sprintf(`marker {"id":%q,"kind":"chat","correlationId":%q,"payload":{"message":"the end"}}`, mark, thread.ThreadID))
+				compareTurns(t, auditor, history, protocol.ID(mark))
+			}
+		})
+	}
+}
+
+// compareTurns compares the events of a thread up to a question with its history before it.
+func compareTurns(t *testing.T, c *api.Client, history *api.History, until protocol.ID) {
+	t.Helper()
+	answers, calls, asked := make(map[int][]string), make(map[int][]string), make(map[int]protocol.ID)
+	var chats []string // that answer and ask
+	threadEvents(t, c, history.ThreadID, "", func(e *api.ThreadEvent) bool {
+		var env protocol.Envelope
+		if e.Envelope != nil {
+			var err error
+			if env, err = protocol.DecodeDelivered(e.Envelope); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch {
+		case e.Type == api.EventAsked:
+			asked[e.Turn] = env.ID
+			chats = append(chats, string(e.From)+": "+e.Text)
+		case e.Type == api.EventAnswered && e.From != "marker":
+			answers[e.Turn] = append(answers[e.Turn], string(e.From)+": "+e.Text)
+		case e.Type == api.EventCalled && env.ParsePayload().Get("method").EqualText("tools/call"), e.Type == api.EventProposed && env.ParsePayload().Get("method").EqualText("tools/call"):
+			calls[e.Turn] = append(calls[e.Turn], string(env.ID))
+		}
+		return e.Question == until
+	})
+	for i := range history.Turns {
+		turn := &history.Turns[i]
+		var wantAnswers, wantCalls []string
+		for _, r := range turn.Responses {
+			wantAnswers = append(wantAnswers, string(r.From)+": "+r.Text)
+		}
+		if len(turn.Responses) == 0 && turn.Response != nil {
+			wantAnswers = append(wantAnswers, string(turn.ResponseFrom)+": "+*turn.Response)
+		}
+		for _, r := range turn.AllReasonings() {
+			for j := range r.ToolDecisions {
+				wantCalls = append(wantCalls, string(r.ToolDecisions[j].CallID))
+			}
+		}
+		got := slices.DeleteFunc(answers[turn.TurnNumber], func(text string) bool { return slices.Contains(chats, text) })
+		wantCalls = slices.DeleteFunc(wantCalls, func(id string) bool { return slices.Contains(calls[turn.TurnNumber], id) })
+		if asked[turn.TurnNumber] != turn.MessageID || !slices.Equal(got, wantAnswers) || len(wantCalls) > 0 {
+			t.Errorf("turn %d of %s: events %s %q, history %s %q; no events of %q", turn.TurnNumber, history.ThreadID, asked[turn.TurnNumber], got, turn.MessageID, wantAnswers, wantCalls)
+		}
 	}
 }
