@@ -244,7 +244,8 @@ func compareTurns(t *testing.T, c *api.Client, history *api.History, until proto
 		var env protocol.Envelope
 		if e.Envelope != nil {
 			var err error
-			if env, err = protocol.DecodeDelivered(e.Envelope); err != nil {
+			env, err = protocol.DecodeDelivered(e.Envelope)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
