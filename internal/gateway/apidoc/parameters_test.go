@@ -68,7 +68,7 @@ func literal(x ast.Expr) (string, bool) {
 // reads adds the names of the parameters that functions of a name and the ones that
 // they call read of a query.
 func (h handlers) reads(function string, seen map[string]bool, names map[string]bool) {
-	if seen[function] {
+	if seen[function] || strings.HasPrefix(function, "New") { // a constructor reads no request
 		return
 	}
 	seen[function] = true

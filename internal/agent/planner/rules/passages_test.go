@@ -18,7 +18,7 @@ func TestRules_AnswersFromPassages(t *testing.T) {
 		{"What is a capability?", "a pattern of envelopes that a participant may send"},
 		{"and who may grant it?", "cannot grant a capability that it does not hold"},
 		{"What is a proposal?", "a tool call that waits for a decision"},
-		{"and who may approve it?", "can be approved only by a person who names one"},
+		{"and who may approve it?", "Another participant approves it by making the proposed call"},
 		{"When does a proposal expire?", "a proposal cannot be fulfilled"},
 		{"What does redaction mean?", "replacing secrets in text by a mark"},
 		{"Why does seq have gaps?", "strictly increasing, with gaps"},
