@@ -22,7 +22,6 @@ func files() fstest.MapFS {
 		"index.html":                     {Data: []byte("<!doctype html><title>page</title>")},
 		"manifest.json":                  {Data: []byte("{}")},
 		"assets/main-ABCDEF23.js":        {Data: []byte(strings.Repeat("say('the same');\n", 200))},
-		"assets/main-ABCDEF23.js.map":    {Data: []byte("{}")},
 		"assets/main-BCDEF234.css":       {Data: []byte("p { color: red }")},
 		"assets/main-ABCDEF23.LEGAL.txt": {Data: []byte("Licence")},
 	}
@@ -65,7 +64,6 @@ func TestFiles(t *testing.T) {
 	for path, want := range map[string]struct{ kind, cache string }{
 		"/":                               {"text/html; charset=utf-8", "no-cache"},
 		script:                            {"text/javascript; charset=utf-8", forever},
-		script + ".map":                   {"application/json; charset=utf-8", forever},
 		"/assets/main-BCDEF234.css":       {"text/css; charset=utf-8", forever},
 		"/assets/main-ABCDEF23.LEGAL.txt": {"text/plain; charset=utf-8", forever},
 	} {

@@ -70,7 +70,7 @@ func options(dir, out, entry string) api.BuildOptions {
 		PublicPath: "/",
 		Bundle:     true, Splitting: true, Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022,
 		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, TreeShaking: api.TreeShakingTrue,
-		Sourcemap: api.SourceMapLinked, LegalComments: api.LegalCommentsLinked, Charset: api.CharsetUTF8,
+		LegalComments: api.LegalCommentsLinked, Charset: api.CharsetUTF8,
 		Define: map[string]string{"process.env.NODE_ENV": `"production"`},
 		Loader: map[string]api.Loader{".svg": api.LoaderFile, ".png": api.LoaderFile, ".woff2": api.LoaderFile},
 	}

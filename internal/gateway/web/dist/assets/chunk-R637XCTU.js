@@ -1,2 +1,0 @@
-import{a as o}from"/assets/chunk-M2RL7LRE.js";import{I as i,R as r,c as n,f as e}from"/assets/chunk-FL6C67XG.js";function s(t){return a(t)?n`<span class="chip wait" title="This name looks like one of the page's own words">a participant</span>`:e}function c(t){return n`<b>${r(t)}</b> ${s(t)}`}function m(t){return a(t)?`${r(t)} (a participant)`:r(t)}function h(t,p){return t===p?"you":m(t)}function a(t){return t!==o&&i(t)}export{s as a,c as b,m as c,h as d};
-//# sourceMappingURL=/assets/chunk-R637XCTU.js.map
