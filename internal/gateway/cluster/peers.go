@@ -40,8 +40,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nuid"
 )
 
 // Defaults of [Options]. A killed gateway is removed after Expiry and at most
@@ -120,7 +120,7 @@ type Peers struct {
 func Join(o Options) (*Peers, error) {
 	o = o.withDefaults()
 	p := &Peers{
-		nc: o.Conn, opts: o, log: o.Logger, gateway: nuid.Next(),
+		nc: o.Conn, opts: o, log: o.Logger, gateway: uuid.NewString(),
 		subjects: newSubjects(o.Prefix),
 		messages: make(chan *nats.Msg), wake: make(chan struct{}, 1),
 		renotify: make(chan struct{}, 1), stop: make(chan struct{}),

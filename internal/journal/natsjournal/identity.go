@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
 )
@@ -56,7 +56,7 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 		}
 	}
 	if found == "" {
-		j.logName = nuid.Next()
+		j.logName = uuid.NewString()
 		if hasEntries && j.opts.RestoreLog {
 			j.logName = mine
 		}

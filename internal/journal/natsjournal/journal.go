@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
 )
@@ -99,7 +99,7 @@ func open(o Options) (*Journal, error) {
 	j := &Journal{
 		opts: o, log: o.Logger, nc: o.Conn,
 		names:      newStreamNames(o.Prefix, o.streams),
-		gateway:    nuid.Next(),
+		gateway:    uuid.NewString(),
 		deliveries: make(chan delivery, deliveryQueue),
 		catchUp:    make(chan struct{}, catchUpStreams),
 		repairs:    make(chan repair, 1),

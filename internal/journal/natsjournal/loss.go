@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -305,7 +305,7 @@ func (s *stream) decide(ctx context.Context, reset bool) error {
 	if decided, err := s.isDecision(last); decided || err != nil {
 		return err
 	}
-	err = s.publishDecision(ctx, encodeEpoch(nuid.Next(), reset), jetstream.WithExpectLastSequencePerSubject(after))
+	err = s.publishDecision(ctx, encodeEpoch(uuid.NewString(), reset), jetstream.WithExpectLastSequencePerSubject(after))
 	if err != nil {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/kit/natsconn"
@@ -91,7 +91,7 @@ func openAccount(t *testing.T) *natsServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account, err := srv.RegisterAccount("test-" + nuid.Next())
+	account, err := srv.RegisterAccount("test-" + uuid.NewString())
 	if err == nil {
 		err = account.EnableJetStream(nil, nil)
 	}
