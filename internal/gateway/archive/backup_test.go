@@ -148,7 +148,14 @@ func TestBackup_UnderLoad(t *testing.T) {
 		})
 	}
 	for i := range *rounds {
-		testkit.Eventually(t, "writers go on", func() bool { return acknowledged[0].Load() >= int64(100*(i+1)) })
+		testkit.Eventually(t, "all writers go on", func() bool {
+			for w := range acknowledged {
+				if acknowledged[w].Load() < int64(100*(i+1)) {
+					return false
+				}
+			}
+			return true
+		})
 		var before [writers]int64
 		for w := range writers {
 			before[w] = acknowledged[w].Load()
@@ -156,7 +163,7 @@ func TestBackup_UnderLoad(t *testing.T) {
 		to := filepath.Join(out, fmt.Sprintf("backup-%d", i)) + []string{".tar.gz", "", ".tgz"}[i%3]
 		result := mustCreate(t, data, to)
 		if !result.Running || result.Spaces != writers || result.Log != r.logID() {
-			t.Errorf("result %+v", result)
+			t.Fatalf("result %+v", result)
 		}
 		fresh := dataDir(t)
 		restored, err := Restore(t.Context(), RestoreOptions{From: to, Data: fresh})
