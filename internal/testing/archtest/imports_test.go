@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"internal/turns", "internal/search", "internal/mcp"},
 	{"internal/space", "internal/acp"},
 	{"internal/gateway", "internal/agent"},
-	{"client/agent", "internal/terminal", "internal/reasoner", "internal/gateway/web/generate"},
+	{"client/agent", "internal/terminal", "internal/reasoner"},
 	{"cmd", "sdk", "bench", "e2e", "examples", "scripts", "internal/testing"},
 }
 
