@@ -1,12 +1,3 @@
-// Package acpconn is a connection of the Agent Client Protocol (version 1) over
-// the input and output of a program: JSON-RPC 2.0, one message per line.
-//
-// The protocol library reads and correlates the messages. This package gives it
-// bounds: the length of a line, the lines that are no messages, the notifications
-// that wait, and the requests of the peer in progress. (The connection of coder/acp-go-sdk
-// closes when its peer is 1,024 notifications ahead, and hands requests over before the
-// notifications that precede them.) A peer that sends faster than they are handled is
-// not read until they are.
 package acp
 
 import (
@@ -68,7 +59,14 @@ func NewError(code int, format string, args ...any) *Error {
 // connection, and that of a request when the peer cancels it.
 type Handler func(ctx context.Context, method string, params json.RawMessage) (any, error)
 
-// Conn is a connection.
+// Conn is a connection over the input and output of a program: JSON-RPC 2.0, one message
+// per line.
+//
+// The protocol library reads and correlates the messages. Conn gives it bounds: the length
+// of a line, the lines that are no messages, the notifications that wait, and the requests
+// of the peer in progress. (The connection of coder/acp-go-sdk closes when its peer is 1,024
+// notifications ahead, and hands requests over before the notifications that precede them.)
+// A peer that sends faster than they are handled is not read until they are.
 type Conn struct {
 	rpc    *acp.Connection
 	in     *lines

@@ -1,7 +1,5 @@
-// Package acpserver serves a space to editors that speak the Agent Client Protocol: the
-// space is the agent. A prompt is a question in the space; what participants think, call
-// and answer becomes the updates of its session. A proposal that the participant may
-// decide is a request for permission.
+// Package acp speaks the Agent Client Protocol (version 1): [Serve] serves a space to an
+// editor, and [Conn] is a connection to either side, an editor or an agent's program.
 package acp
 
 import (
@@ -68,8 +66,10 @@ const (
 	maxGrowing  = 32 // streams whose shown text is remembered
 )
 
-// Serve serves the editor until In ends, or until ctx does. Questions that are open then
-// stay open in the space.
+// Serve serves the space to an editor, for which the space is the agent, until In ends, or
+// until ctx does. A prompt is a question in the space; what participants think, call and
+// answer becomes the updates of its session. A proposal that the participant may decide is a
+// request for permission. Questions that are open at the end stay open in the space.
 func Serve(ctx context.Context, o ServerOptions) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

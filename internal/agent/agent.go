@@ -1,5 +1,5 @@
-// Package agent is the reference agent. It joins a space as a participant,
-// answers questions with the help of tools, and publishes its reasoning.
+// Package agent is the reference agent: a participant that answers questions with
+// the help of tools, and publishes its reasoning.
 //
 // The loop is dispatch, plan, act, conclude. For every question the log contains
 //
@@ -12,7 +12,8 @@
 //	chat                  at top level, the answer to the question
 //
 // Steps and chats of others in a context reach the next decision about it; see
-// remarks.go. A part may be given to another agent; see delegate.go.
+// remarks.go. A part may be given to another agent; see delegate.go. Several
+// processes of one participant share its questions; see twins.go.
 //
 // A tool is called only after its request is admitted. A refusal by the gateway
 // is a result like any other. A request is addressed to the participant that

@@ -1,5 +1,3 @@
-// Package causes describes why the work on a question ended: for the space, and for
-// the operator's log.
 package agent
 
 import (

@@ -1,9 +1,3 @@
-// Package deltastream shows the text of a decision while a model generates it.
-//
-// It is known only at the end of a response whether its text is a thought before calls or
-// the answer. So the text begins as a thought, in the context. When it is longer than the
-// thoughts that a model writes before calls, it is shown as the answer, beside the context,
-// from its first word on. If a call follows all the same, the answer is withdrawn.
 package agent
 
 import (
@@ -82,8 +76,13 @@ type stream struct {
 	provisional bool // the text may be the beginning of the answer; set before the first chunk
 }
 
-// DeltaStreams holds the streams of a decision in progress: the model's text, its thinking,
-// and the answer. Its methods are called by one goroutine.
+// DeltaStreams shows a decision while a model generates it, as streams: the model's text, its
+// thinking, and the answer. Its methods are called by one goroutine.
+//
+// It is known only at the end of a response whether its text is a thought before calls or
+// the answer. So the text begins as a thought, in the context. When it is longer than the
+// thoughts that a model writes before calls, it is shown as the answer, beside the context,
+// from its first word on. If a call follows all the same, the answer is withdrawn.
 type DeltaStreams struct {
 	o                      *deltaOptions
 	text, thinking, answer *stream

@@ -1,7 +1,3 @@
-// Package twins lets the processes of one participant share its questions. The
-// process whose reasoning.start for a question is the first in the log answers
-// it. The others leave it, and ask from time to time whether a process still
-// works on it.
 package agent
 
 import (
@@ -15,10 +11,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// firstStart is closed when the own reasoning.start for a question is the first one.
+// firstStart decides which of the processes of a participant answers a question: the one
+// whose reasoning.start for it is the first in the log. The others leave it, and ask from
+// time to time whether a process still works on it (TwinWatch). It is closed when the own
+// start is the first.
 type firstStart chan struct{}
 
-// newFirstStart returns a First that is not decided.
+// newFirstStart returns a firstStart that is not decided.
 func newFirstStart() firstStart { return make(firstStart) }
 
 // Win decides for this process. It must be called once.

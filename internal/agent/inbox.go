@@ -1,5 +1,3 @@
-// Package inbox delivers received envelopes to the goroutines of an agent that
-// wait for them.
 package agent
 
 import (

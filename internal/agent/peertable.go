@@ -1,5 +1,3 @@
-// Package peers stores which tools the other participants of a space offer, and
-// decides when to query them for their lists.
 package agent
 
 import (
@@ -24,8 +22,8 @@ const (
 	listWait = time.Second
 )
 
-// peerTable stores the tools that the other participants offer. The zero Table is
-// empty. Its methods are safe for concurrent use.
+// peerTable stores the tools that the other participants offer, and decides when to query
+// them for their lists. The zero peerTable is empty. Its methods are safe for concurrent use.
 type peerTable struct {
 	mu     sync.Mutex
 	offers map[protocol.ParticipantID]*offer

@@ -1,5 +1,3 @@
-// Package publisher publishes the envelopes of an agent: in order, again after a
-// pause, and for a short time after the work has ended.
 package agent
 
 import (

@@ -1,5 +1,3 @@
-// Package toolbox names the tools that an agent can call: its own tools, and the tools of
-// other participants.
 package agent
 
 import (
@@ -21,8 +19,8 @@ type boxTool struct {
 	Name  string                 // as the owner names it
 }
 
-// toolbox is the set of tools that can be called, by the name that the planner
-// uses.
+// toolbox is the set of tools that can be called, the agent's own and those of other
+// participants, by the name that the planner uses.
 type toolbox struct {
 	Plannable []planner.Tool
 	tools     map[string]boxTool

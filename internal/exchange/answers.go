@@ -1,8 +1,3 @@
-// Package answers finds the question that a chat answers, or that a context is
-// opened for, where no correlation names it. Clients of MEW acknowledge a chat
-// and correlate nothing else to it. The turns, the terminal and "meup send --wait"
-// use this package; section 8 of docs/protocol.md states its rules, and the page
-// has them in TypeScript, held to the cases in internal/turns/testdata.
 package exchange
 
 import (
@@ -12,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of a Tracker. Each table keeps at least as many entries, at most twice
+// Bounds of Answers. Each table keeps at least as many entries, at most twice
 // as many, and drops the oldest.
 const (
 	maxChats    = 1024
@@ -21,8 +16,12 @@ const (
 	maxTasks    = 8 // of each participant; the oldest is dropped
 )
 
-// Answers follows the envelopes of one space in the order of its log. It is used
-// by one goroutine.
+// Answers finds the question that a chat answers, or that a context is opened for, where
+// no correlation names it. Clients of MEW acknowledge a chat and correlate nothing else to
+// it. docs/protocol/8-turns.md states its rules; the page has them in TypeScript, held
+// to the cases in internal/turns/testdata.
+//
+// It follows the envelopes of one space in the order of its log. It is used by one goroutine.
 type Answers struct {
 	chats    *recent.Map[protocol.ID, chat]
 	contexts *recent.Map[string, struct{}] // outermost ones
@@ -30,7 +29,7 @@ type Answers struct {
 	last     protocol.ID // the last chat, if it is a question to all that no participant has taken
 }
 
-// NewAnswers returns a Tracker of an empty log.
+// NewAnswers returns the Answers of an empty log.
 func NewAnswers() *Answers {
 	return &Answers{
 		chats:    recent.New[protocol.ID, chat](maxChats),
@@ -62,7 +61,7 @@ type task struct {
 // Apply adds the next envelope. For a chat it returns the question that the
 // chat answers, and for an envelope that opens an outermost context the
 // question that its sender takes with it. It returns "" if there is none, or if
-// a correlation identifies it without the rules of this package.
+// a correlation identifies it without these rules.
 func (t *Answers) Apply(env *protocol.Envelope) (question protocol.ID) {
 	switch {
 	case env.From == protocol.GatewayID:

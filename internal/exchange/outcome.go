@@ -1,6 +1,3 @@
-// Package outcome describes the result of a tool call in a few words, such as "3
-// documents found", "42 lines" or "error: no such file". It reveals counts and
-// the text of an error, but nothing else of a result, except in [Shown].
 package exchange
 
 import (
@@ -19,7 +16,9 @@ const maxError = 200
 // maxDocument bounds a text that is parsed as JSON, in bytes.
 const maxDocument = 256 << 10
 
-// Result describes the payload of an mcp.response.
+// Result describes the payload of an mcp.response in a few words, such as "3 documents
+// found", "42 lines" or "error: no such file". It reveals counts and the text of an error,
+// but nothing else of a result, except in [ShownResult].
 type Result struct {
 	Failed bool
 	Text   string // of an error, not shortened; else the description; empty: nothing to describe
@@ -88,7 +87,7 @@ func read(payload protocol.Value) (r Result, text string) {
 	return r, text
 }
 
-// maxLine bounds a line that Shown returns, in characters.
+// maxLine bounds a line that ShownResult returns, in characters.
 const maxLine = 120
 
 // ShownResult describes the payload of an mcp.response to a person who may read it: a short line

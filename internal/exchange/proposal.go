@@ -1,6 +1,7 @@
-// Package proposal has the rules for proposed calls: which envelope settles a
-// proposal and how, and which response counts as the answer. The gateway, the
-// turns, the agent and the terminal use them. The cases in testdata are plain
+// Package exchange relates the envelopes of an exchange: which question a chat answers
+// ([Answers]), which envelope settles a proposed call and how, which response counts as the
+// answer ([Settles], [ProposalScan]), and what came of a call, in a few words ([Result]).
+// The gateway, the turns, the agent and the terminal use it. The cases in testdata are plain
 // JSON, so that implementations in other languages can run them too.
 package exchange
 

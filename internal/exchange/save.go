@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// saved is the state of a Tracker, as JSON: of each table the younger and the older
+// saved is the state of Answers, as JSON: of each table the younger and the older
 // generation.
 type saved struct {
 	Chats    [2]map[protocol.ID]chat              `json:"chats"`
@@ -16,7 +16,7 @@ type saved struct {
 	Last     protocol.ID                          `json:"last,omitempty"`
 }
 
-// Save returns the state for [Restore].
+// Save returns the state for [RestoreAnswers].
 func (t *Answers) Save() ([]byte, error) {
 	s := saved{Last: t.last}
 	s.Chats[0], s.Chats[1] = t.chats.Generations()
@@ -25,7 +25,7 @@ func (t *Answers) Save() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// RestoreAnswers returns a Tracker with a state that was saved.
+// RestoreAnswers returns Answers with a state that was saved.
 func RestoreAnswers(state []byte) (*Answers, error) {
 	var s saved
 	if err := json.Unmarshal(state, &s); err != nil {

@@ -34,7 +34,7 @@ type Settlement struct {
 	call Call                   // of a request
 }
 
-// NewProposalScan returns a Scan of an empty log.
+// NewProposalScan returns a ProposalScan of an empty log.
 func NewProposalScan() *ProposalScan {
 	return &ProposalScan{answers: make(map[protocol.ID][]Settlement), closed: make(map[protocol.ContextPath]Settlement)}
 }

@@ -9,7 +9,7 @@
 //	Tracker   both for one space, with a cache of contents. No goroutines
 //	Events    the ends of steps, for event streams
 //
-// The gateway feeds a Tracker in package turnstore. The package depends on no part
+// The gateway feeds a Tracker in package derived. The package depends on no part
 // of the gateway, so clients can apply the envelopes that they receive:
 // [Tracker.TurnOf] gives the turn that an envelope has changed, [Tracker.Turn] its
 // content, in which turns, calls and contexts are identified by envelopes.
@@ -22,7 +22,7 @@
 // envelope in a context belongs where its context does. In an array of
 // correlations the first known one counts, those in threads before others. An id
 // of no known envelope may be the name of a context. A chat or a new context
-// without a correlation belongs to the question that package answers finds.
+// without a correlation belongs to the question that package exchange finds.
 // Envelopes of the gateway itself belong to no thread.
 //
 // The first chat of a thread begins turn 1. Every later top-level chat begins

@@ -46,7 +46,7 @@ func (t *Tracker) locate(e *Entry, it *reduce.Item) (ref, bool) {
 }
 
 // question returns where the chat belongs that a chat answers, or that a context
-// is opened for, by the rules of package answers.
+// is opened for, by the rules of [exchange.Answers].
 func (t *Tracker) question(env *protocol.Envelope) (ref, bool) {
 	id := t.answers.Apply(env)
 	if id == "" {

@@ -1,5 +1,3 @@
-// Package rowset has the interface by which package turns stores its index, and an
-// implementation in memory.
 package turns
 
 import (
@@ -42,7 +40,7 @@ type MemoryRows struct {
 	lists map[string][]Row
 }
 
-// newMemoryRows returns an empty Memory.
+// newMemoryRows returns an empty MemoryRows.
 func newMemoryRows() *MemoryRows {
 	return &MemoryRows{Rows: make(map[string][]byte), lists: make(map[string][]Row)}
 }

@@ -1,11 +1,3 @@
-// Package toolpins records the definitions of the tools of an MCP server in the
-// log of a space when they are first seen, and holds back a tool whose
-// definition has changed until another participant accepts it.
-//
-// A pin is an entry of the kind capability.grant that the participant sends to
-// itself: the log keeps these entries for ever. It gives a part of a right that
-// the participant has, for a second, so it changes nothing else. Its payload has
-// the definitions in "pinned".
 package bridge
 
 import (

@@ -41,8 +41,14 @@ type PinOptions struct {
 	Logger   *slog.Logger // nil discards
 }
 
-// Pins are the accepted definitions of a server's tools. Its methods are safe for
-// concurrent use.
+// Pins are the accepted definitions of a server's tools. They are recorded in the log of
+// the space when the tools are first seen. A tool whose definition has changed is held back
+// until another participant accepts it. Its methods are safe for concurrent use.
+//
+// A pin is an entry of the kind capability.grant that the participant sends to
+// itself: the log keeps these entries for ever. It gives a part of a right that
+// the participant has, for a second, so it changes nothing else. Its payload has
+// the definitions in "pinned".
 type Pins struct {
 	opts PinOptions
 	log  *slog.Logger

@@ -1,4 +1,7 @@
-// Package addressing decides which chats of a space are questions for an agent.
+// Package intake decides what an agent takes from a space: which chats are questions
+// for it ([Classifier]), which earlier chats ([RecentChats]) and remarks ([RemarkBox])
+// its planner gets with them, and which work the log has from before it joined
+// ([Backlog]).
 package intake
 
 import (

@@ -29,7 +29,7 @@ type AbandonedCall struct {
 	Result contextwindow.Result
 }
 
-// sentCall is a Call with its place in the log.
+// sentCall is an AbandonedCall with its place in the log.
 type sentCall struct {
 	AbandonedCall
 	context protocol.ContextPath

@@ -1,5 +1,3 @@
-// Package catchup finds the work in a log that an agent left unfinished when it
-// ended, and the questions that were asked while it was away.
 package intake
 
 import (
@@ -21,7 +19,7 @@ import (
 )
 
 // CatchUp selects the questions to answer that were asked while the agent was not
-// connected. Except with Off, the agent always closes its own unfinished work.
+// connected. Except with CatchUpOff, the agent always closes its own unfinished work.
 type CatchUp string
 
 // The ways to catch up.
@@ -50,9 +48,9 @@ type History interface {
 	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
 }
 
-// BacklogOptions configures Read. All fields but Observe are required.
+// BacklogOptions configures ReadBacklog. All fields but Observe are required.
 type BacklogOptions struct {
-	Mode    CatchUp // not Off
+	Mode    CatchUp // not CatchUpOff
 	History History
 	You     protocol.ParticipantID // the agent
 	Space   protocol.SpaceInfo     // when the agent joined: the entries up to Seq are read
@@ -86,7 +84,8 @@ const (
 	maxWaiting = 1024
 )
 
-// Backlog is the unfinished work in the log from before the agent joined.
+// Backlog is what the log has from before the agent joined: the work that it left unfinished
+// when it ended, and the questions that were asked while it was away.
 type Backlog struct {
 	o      BacklogOptions
 	spoken bool // the agent has sent an envelope to this space before

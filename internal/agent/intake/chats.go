@@ -1,4 +1,3 @@
-// Package chats keeps the chats that an agent shows a model with a question.
 package intake
 
 import (
@@ -17,8 +16,8 @@ const (
 	maxChatChars = 4000 // characters per message
 )
 
-// RecentChats stores the recent chats of the main conversation, oldest first. It is
-// not safe for concurrent use.
+// RecentChats stores the recent chats of the main conversation, oldest first, which a model
+// gets with a question. It is not safe for concurrent use.
 type RecentChats struct {
 	You   protocol.ParticipantID // the agent
 	chats []protocol.Envelope

@@ -1,5 +1,3 @@
-// Package parts reads the envelopes that end a part: a nested context in which an
-// agent asked another participant to reason.
 package intake
 
 import (
@@ -16,8 +14,8 @@ import (
 // maxReason bounds the reason of a cancel, in characters.
 const maxReason = 500
 
-// PartResult returns the result of the part in the context path that who was asked to
-// take, if env ends it: the conclusion of who, or a cancel by any participant.
+// PartResult returns the result of a part, the nested context path in which who was asked
+// to reason, if env ends it: the conclusion of who, or a cancel by any participant.
 // Conclusions of others do not count. The result refers to env.
 func PartResult(env *protocol.Envelope, path protocol.ContextPath, who protocol.ParticipantID) (r contextwindow.Result, ended bool) {
 	switch {

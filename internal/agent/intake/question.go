@@ -10,7 +10,7 @@ import (
 )
 
 // ReadAttempts reads the log up to its head, for the work of earlier attempts to answer
-// a question. Of the Options it uses History, You, Space, Now and Result.
+// a question. Of the options it uses History, You, Space, Now and Result.
 func ReadAttempts(ctx context.Context, o BacklogOptions) (*Backlog, error) {
 	head, err := headOf(ctx, o)
 	if err != nil {

@@ -1,8 +1,3 @@
-// Package remarks holds the envelopes that other participants write into the
-// open contexts of an agent, until a decision about the context gets them.
-//
-// A remark is data for the next decision: only the capabilities, and decisions
-// on a proposal, allow a call.
 package intake
 
 import (
@@ -24,7 +19,9 @@ const (
 	maxOwn     = 256    // own envelopes of a context whose ids are remembered
 )
 
-// Remark is a step of reasoning or a chat of another participant.
+// Remark is a step of reasoning or a chat that another participant wrote into an open context
+// of the agent. It is data for the next decision: only the capabilities, and decisions on a
+// proposal, allow a call.
 type Remark struct {
 	ID   protocol.ID
 	From protocol.ParticipantID
@@ -67,7 +64,7 @@ func text(env *protocol.Envelope) string {
 }
 
 // RemarkBox holds the remarks on one context that no decision has got yet. The zero
-// Box is empty. It is safe for concurrent use.
+// RemarkBox is empty. It is safe for concurrent use.
 type RemarkBox struct {
 	mu      sync.Mutex
 	own     []protocol.ID // the agent's envelopes in the context, newest last

@@ -1,16 +1,3 @@
-// Package llmhttp sends requests to a model's server over HTTP and reads the
-// answer as a stream of events. It is shared by the providers' packages and
-// independent of their formats.
-//
-// A request is one [Client.Generate]: JSON in, server-sent events out (or one
-// JSON document from servers that do not stream), which a provider's [Decoder]
-// assembles. If the server is busy (429, 5xx, or an equivalent error in the
-// stream), the request is retried unless a part of the answer has been passed
-// on. It is not retried if the server cannot be reached, so that the user sees
-// that error at once.
-//
-// The caller sets the key with [Client.Header]. It is sent only to the host of
-// BaseURL and masked in every error text. Requests and answers are not logged.
 package llm
 
 import (
@@ -30,8 +17,18 @@ const (
 	defaultFirstByte = 10 * time.Minute
 )
 
-// Client sends requests to one server. Its methods are safe for concurrent use;
-// its fields must not change during a request.
+// Client sends requests to one server over HTTP, in the format of any provider. Its
+// methods are safe for concurrent use; its fields must not change during a request.
+//
+// A request is one [Client.Generate]: JSON in, server-sent events out (or one
+// JSON document from servers that do not stream), which a provider's [Decoder]
+// assembles. If the server is busy (429, 5xx, or an equivalent error in the
+// stream), the request is retried unless a part of the answer has been passed
+// on. It is not retried if the server cannot be reached, so that the user sees
+// that error at once.
+//
+// The key in Header is sent only to the host of BaseURL and masked in every
+// error text. Requests and answers are not logged.
 type Client struct {
 	// Provider names the server in errors and logs.
 	Provider string

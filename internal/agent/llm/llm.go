@@ -1,7 +1,7 @@
-// Package llm defines the interface of a language model. Its directories
-// implement the wire format of each provider. The SDKs of the providers are not used: each
-// adds 12 to 25 MB to a program, and leaves the differences between servers of one
-// format to its caller.
+// Package llm talks to language models: [Model] is the interface of one, and [Client]
+// sends the requests of a provider. Its directories implement the wire format of each
+// provider. The SDKs of the providers are not used: each adds 12 to 25 MB to a program,
+// and leaves the differences between servers of one format to its caller.
 package llm
 
 import (

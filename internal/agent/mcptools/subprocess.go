@@ -1,6 +1,3 @@
-// Package subprocess runs a program that speaks a protocol on its standard input
-// and output, in a process group of its own: the child processes of npx and shells
-// would otherwise keep running.
 package mcptools
 
 import (
@@ -26,7 +23,9 @@ type ProcessOptions struct {
 	Log     *slog.Logger  // of what the program writes to standard error, at level debug
 }
 
-// Process is a running program. Write writes to its input.
+// Process is a running program that speaks a protocol on its standard input and output,
+// in a process group of its own: the child processes of npx and shells would otherwise keep
+// running. Write writes to its input.
 type Process struct {
 	Stdout io.Reader // its output, which ends when all programs of the group have ended
 

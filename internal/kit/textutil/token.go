@@ -1,4 +1,3 @@
-// Package token makes the tokens with which participants authenticate.
 package textutil
 
 import (
@@ -6,11 +5,11 @@ import (
 	"encoding/base64"
 )
 
-// tokenPrefix is the prefix of every token from New. Scanners for leaked secrets can
+// tokenPrefix is the prefix of every token from NewToken. Scanners for leaked secrets can
 // recognize it.
 const tokenPrefix = "meup_"
 
-// NewToken returns a token of 32 random bytes.
+// NewToken returns a token of 32 random bytes, with which a participant authenticates.
 func NewToken() string {
 	var random [32]byte
 	rand.Read(random[:]) // never fails: on an error the runtime crashes the program

@@ -1,4 +1,4 @@
-// Package mcprelay passes the JSON-RPC messages of an MCP client on standard input and output
+// Package relay passes the JSON-RPC messages of an MCP client on standard input and output
 // on to the gateway's /mcp, and its messages back. It changes none of them. A server without
 // sessions may restart meanwhile.
 package relay

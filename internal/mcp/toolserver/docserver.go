@@ -1,11 +1,3 @@
-// Package docserver is a small MCP server for one folder of text files. It
-// serves the reference agent where no Node runs
-// @modelcontextprotocol/server-filesystem. Its tools have the same names and
-// results, so that a plan for one server works with the other.
-//
-// It is read-only and limited to its folder: the operating system's lookup
-// ([os.Root]), not a comparison of strings, rejects paths that leave it by ".."
-// or a symbolic link.
 package toolserver
 
 import (
@@ -43,8 +35,14 @@ type folder struct {
 	path string // absolute, symbolic links resolved
 }
 
-// NewDocuments returns a server for the folder dir. The caller must call closeDir when
-// the server is no longer used.
+// NewDocuments returns a server for dir, a folder of text files. It serves the reference
+// agent where no Node runs @modelcontextprotocol/server-filesystem. Its tools have the same
+// names and results, so that a plan for one server works with the other. The caller must
+// call closeDir when the server is no longer used.
+//
+// The server is read-only and limited to its folder: the operating system's lookup
+// ([os.Root]), not a comparison of strings, rejects paths that leave it by ".." or a
+// symbolic link.
 func NewDocuments(dir, version string) (server *mcp.Server, closeDir func() error, err error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {

@@ -1,5 +1,3 @@
-// Package mcpschema makes the schemas of MCP tools that clients of all model
-// providers accept: each schema has one type.
 package toolserver
 
 import (
@@ -14,8 +12,9 @@ import (
 // schemas has the schema of each type that was asked for.
 var schemas sync.Map // reflect.Type → *jsonschema.Schema
 
-// SchemaOf returns the schema of a Go type, which is shared. JSON within it is an object. A
-// list, a map or a pointer is never null: an optional one needs omitempty.
+// SchemaOf returns the schema of a Go type, which is shared. Clients of all model providers
+// accept it, because each part of it has one type: JSON within it is an object, and a list, a
+// map or a pointer is never null, so an optional one needs omitempty.
 func SchemaOf[T any]() *jsonschema.Schema {
 	t := reflect.TypeFor[T]()
 	if s, ok := schemas.Load(t); ok {

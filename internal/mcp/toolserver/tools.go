@@ -1,5 +1,5 @@
-// Package memorytools offers the log of a space as the memory of an agent: MCP
-// tools that search it and read from it with the rights of one participant.
+// Package toolserver offers what an agent may read as tools of MCP servers: [NewDocuments]
+// a folder of text files, [NewMemory] the log of a space.
 package toolserver
 
 import (
@@ -73,7 +73,8 @@ type tools struct {
 	before func() protocol.Seq
 }
 
-// NewMemory returns an MCP server with the tools for one space.
+// NewMemory returns a server that offers the log of a space as the memory of an agent: its
+// tools search it and read from it, with the rights of one participant.
 func NewMemory(o MemoryOptions) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "meup-memory", Title: "Space " + o.Space, Version: o.Version}, nil)
 	RegisterMemory(server, o)

@@ -1,5 +1,3 @@
-// Package reasonblock is the state of the reasoning of one participant as a
-// terminal shows it: its steps with their details, and its outcome.
 package block
 
 import (
@@ -30,7 +28,8 @@ const (
 )
 
 // Reasoning is the reasoning of one participant about one question, in a context and
-// all contexts below it.
+// all contexts below it, as a terminal shows it: its steps with their details, and its
+// outcome.
 type Reasoning struct {
 	Agent    protocol.ParticipantID
 	Path     protocol.ContextPath

@@ -1,5 +1,3 @@
-// Package admin has the commands of meup that administer a gateway: spaces,
-// participants and tokens, as envelopes in its administrative space.
 package command
 
 import (
@@ -24,7 +22,8 @@ const exitCodes = `
 Exit codes: 0 done; 1 rejected or failed; 2 usage error; 4 no connection, or the
 token is not valid.`
 
-// Admin returns the command admin with its commands.
+// Admin returns the command admin with its commands. They send envelopes to the
+// administrative space of the gateway.
 func Admin(s *connect.Settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "admin", Short: "Administers spaces, participants and tokens of a gateway",

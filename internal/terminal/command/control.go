@@ -1,5 +1,7 @@
-// Package manage has the commands of meup that manage a space: its participants, their
-// capabilities and pauses, and the profiles with which other commands connect.
+// Package command has the commands of meup that change a space or a gateway: [Manage] its
+// participants, their capabilities and pauses, and the profiles with which other commands
+// connect, [Review] and [Decisions] proposed calls, [Admin] the spaces, participants and
+// tokens of a gateway.
 package command
 
 import (

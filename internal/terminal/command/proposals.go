@@ -1,4 +1,3 @@
-// Package proposals has the commands of meup that list proposed calls and decide on them.
 package command
 
 import (

@@ -4,6 +4,6 @@
 //
 // A [Model] is a fold over events. It has no access to a terminal or a network
 // and returns effects, values that describe work to do; the results of effects
-// are events, too. It shows its state as blocks, from which package render makes
-// lines. Text from the space is kept unmodified: render sanitizes it.
+// are events, too. It shows its state as blocks, from which package tui makes
+// lines. Text from the space is kept unmodified: tui sanitizes it.
 package conversation

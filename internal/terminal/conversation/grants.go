@@ -1,4 +1,3 @@
-// Package grants finds the active grants and the invitations in the log of a space.
 package conversation
 
 import (
@@ -33,7 +32,7 @@ func FetchGrants(ctx context.Context, log GrantLog, space string) ([]protocol.En
 }
 
 // ActiveGrants returns the active grants to a participant, or the one with this id ("": all), of
-// the envelopes that Read returned.
+// the envelopes that FetchGrants returned.
 func ActiveGrants(list []protocol.Envelope, of string, now time.Time) (active []Grant) {
 	gone := make(map[protocol.ID]bool)
 	for i := range list { // newest first: a revocation comes before its grant

@@ -11,6 +11,10 @@
 //	keys ─── Typed ────┘        │           └─ news ───► tui.plain ─► plain.go
 //	                            └─ effects ─► session ─► client, api
 //
+// The view lays the model out for a screen of a size; plain writes it as lines, each
+// once. Text from the space is hostile until termsafe has sanitized it, and no other
+// path may write it to the terminal.
+//
 // # Goroutines
 //
 //	receive   one; receives envelopes from the client             ends with the session's context

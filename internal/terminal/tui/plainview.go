@@ -23,7 +23,7 @@ type plain struct {
 	queued map[*conversation.Chat]bool // messages with a notice that they wait for the connection
 }
 
-// newPlain returns a Plain that writes to out. With echo, it writes typed input,
+// newPlain returns a plain that writes to out. With echo, it writes typed input,
 // too, since the terminal does not show it.
 func newPlain(m *conversation.Model, out io.Writer, echo bool) *plain {
 	return &plain{model: m, out: out, echo: echo, queued: make(map[*conversation.Chat]bool)}

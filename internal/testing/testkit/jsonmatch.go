@@ -1,13 +1,3 @@
-// Package jsonmatch compares JSON values with expected ones that may contain
-// placeholders. The conversations of internal/testing/meuptest and the vectors of the
-// conformance suite use it.
-//
-// An expected object must be part of the received one; an expected array must
-// have the same length. The string "$name" captures the value in its place;
-// later it means the captured value, also inside other strings, as ${name}.
-// "$absent" requires that the member is absent, "$any" that it is present.
-// "$now" is a ts of this minute, "$uuid7" an id of that form, and "$above:name"
-// a number above the captured one.
 package testkit
 
 import (
@@ -24,7 +14,16 @@ import (
 	"time"
 )
 
-// JSONVars are the captured values, by name.
+// JSONVars compares JSON values with expected ones that may contain placeholders, and has the
+// captured values, by name. The conversations of internal/testing/meuptest and the vectors of
+// the conformance suite use it.
+//
+// An expected object must be part of the received one; an expected array must
+// have the same length. The string "$name" captures the value in its place;
+// later it means the captured value, also inside other strings, as ${name}.
+// "$absent" requires that the member is absent, "$any" that it is present.
+// "$now" is a ts of this minute, "$uuid7" an id of that form, and "$above:name"
+// a number above the captured one.
 type JSONVars map[string]any
 
 // Fill replaces ${name} by captured values.

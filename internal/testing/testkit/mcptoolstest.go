@@ -1,4 +1,3 @@
-// Package mcptoolstest finds the third-party MCP servers that tests use.
 package testkit
 
 import (

@@ -1,6 +1,3 @@
-// Package pagetest tests the web page with a real gateway in the test's
-// process, participants that send to a space, and a real browser. The tests
-// cover hostile content, accessibility, and appearance. It is for tests.
 package webtest
 
 import (

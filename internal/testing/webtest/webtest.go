@@ -1,6 +1,8 @@
-// Package webtest runs the web page in a real browser, headless Chromium, and
-// records its faults: console errors, exceptions in scripts, violations of the
-// page's policy, and requests to other hosts. It is for tests.
+// Package webtest tests the web page in a real browser, headless Chromium: a [Tab]
+// records the faults of the page (console errors, exceptions in scripts, violations of
+// its policy, and requests to other hosts), and a [Stage] is a real gateway in the test's
+// process with participants that send to a space. The tests cover hostile content,
+// accessibility, and appearance.
 package webtest
 
 import (

@@ -52,7 +52,7 @@ type Event struct {
 	// Ref is the id of the request that a Returned answers, of the proposal that is
 	// Settled, or of the stream.
 	Ref protocol.ID
-	// State is the outcome of Settled (see package proposal), or of Ended.
+	// State is the outcome of Settled (see package exchange), or of Ended.
 	State string
 	// Question is the question of a Thread that the event belongs to, and Turn its number.
 	Question protocol.ID

@@ -1,6 +1,3 @@
-// Package reasondetail reads the details that an agent gives with its reasoning in
-// addition to its texts: metadata, references, evidence, confidence, and the fields of a
-// conclusion.
 package reduce
 
 import (
@@ -22,7 +19,8 @@ const (
 	maxNumber     = 64      // bytes of a number
 )
 
-// ReasoningDetails are the details of one envelope.
+// ReasoningDetails are what an agent gives with one envelope of its reasoning in addition to
+// its text: metadata, references, evidence, confidence, and the fields of a conclusion.
 type ReasoningDetails struct {
 	Metadata   map[string]json.RawMessage // texts, numbers and booleans
 	Note       api.Note                   // without id, kind and text
