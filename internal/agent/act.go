@@ -222,11 +222,11 @@ func (a *Agent) solvePart(ctx context.Context, x *action) contextwindow.Result {
 	}
 	part := a.within(ctx, x.p, args.Question, args.Plan, x.thought.ID)
 	defer x.p.q.leave(part)
-	d, _, err := a.solve(part)
+	s, err := a.solve(part)
 	if err != nil {
 		return failed("not solved: " + explainCause(err))
 	}
-	return contextwindow.Result{Success: true, Text: d.Answer}
+	return contextwindow.Result{Success: true, Text: s.Answer}
 }
 
 // callOwn calls a tool of the agent's own servers and publishes the response.

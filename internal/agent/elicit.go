@@ -48,8 +48,12 @@ func (a *Agent) elicit(ctx context.Context, question *protocol.Envelope) {
 	}
 	answered := make(chan answer, 1)
 	a.runtime.Group.Go(func() {
-		result, err := a.onElicitation(ctx, question.From, request.Params.Raw())
-		answered <- answer{result, err}
+		var got answer
+		got.err = a.guard(func() (err error) {
+			got.result, err = a.opts.OnElicitation(ctx, question.From, request.Params.Raw())
+			return err
+		})
+		answered <- got
 	})
 	late := a.opts.After(a.elicitationTime(request.Params))
 	var got answer
@@ -90,10 +94,4 @@ func (a *Agent) elicitationTime(params protocol.Value) time.Duration {
 		return a.opts.MaxToolTimeout
 	}
 	return min(time.Until(end)-a.opts.Space.Welcome().Clock, maxElicitationTime)
-}
-
-// onElicitation calls OnElicitation. A panic fails only this question.
-func (a *Agent) onElicitation(ctx context.Context, host protocol.ParticipantID, params json.RawMessage) (result json.RawMessage, err error) {
-	defer a.recoverPanic(&err)
-	return a.opts.OnElicitation(ctx, host, params)
 }

@@ -71,25 +71,6 @@ func (p *problem) answered(id protocol.ID) {
 	}
 }
 
-// notes returns the envelopes of the notes in a planner's text. A reply to no known
-// remark is a thought. Notes that cannot be published are left out.
-func (a *Agent) notes(p *problem, notes []planner.Note) []protocol.Envelope {
-	var out []protocol.Envelope
-	for _, n := range notes {
-		if _, known := p.q.refs.Resolve(n.ReplyTo); n.Kind == planner.Reply && n.Text != "" && !known {
-			out = append(out, p.thought(n.Text, ""))
-			continue
-		}
-		env, err := p.note(n)
-		if err != nil {
-			a.log.Debug("note left out", "context", p.path, "err", err)
-			continue
-		}
-		out = append(out, env)
-	}
-	return out
-}
-
 // share returns the action of a planner.Share: its thought is the note.
 func (p *problem) share(c contextwindow.Call) action {
 	x := action{p: p, call: c}

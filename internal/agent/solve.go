@@ -22,19 +22,34 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// answer waits for a free slot, reasons, and publishes the result.
+// answer waits for a free slot, solves the question, and publishes the answer.
 func (a *Agent) answer(q *question) {
-	ctx := q.root.ctx
-	if err := q.place.Take(ctx); err != nil {
+	if err := q.place.Take(q.root.ctx); err != nil {
 		a.replyError(q, err)
 		return
 	}
 	defer q.place.Leave()
 	log := a.log.With("question", q.chat.ID, "context", q.root.path)
 	log.Info("question taken", "from", q.chat.From)
-	spanCtx, span := a.opts.Telemetry.Span(ctx, telemetry.InvokeAgent, string(a.you), a.describe(q.root)...)
-	q.root.ctx = spanCtx
-	err := a.solveAndReply(q)
+	ctx, span := a.opts.Telemetry.Span(q.root.ctx, telemetry.InvokeAgent, string(a.you), a.describe(q.root)...)
+	q.root.ctx = ctx
+	s, err := a.solve(q.root)
+	if err == nil && !q.part { // the conclusion of a part is its answer
+		text, more := s.Answer, []field(nil)
+		if q.withheld.Load() {
+			text += fmt.Sprintf(privateNote, a.you)
+		}
+		if s.Stream != "" {
+			more = []field{{"stream_id", s.Stream}}
+		}
+		reply := q.reply(text, more...)
+		reply.ID = q.replyID
+		if ctx.Err() != nil { // too late: the context is concluded already
+			a.out.Final("answer", reply)
+		} else if cause := a.out.Publish(ctx, reply); !MaybeSent(cause) {
+			err = fmt.Errorf("answer: %w", cause)
+		}
+	}
 	span.End(err)
 	if err != nil {
 		log.Info("question given up", "err", errorForLog(err))
@@ -44,122 +59,103 @@ func (a *Agent) answer(q *question) {
 	log.Info("question answered")
 }
 
-// solveAndReply solves the question and publishes the answer.
-func (a *Agent) solveAndReply(q *question) error {
-	d, stream, err := a.solve(q.root)
-	if err != nil || q.part { // the conclusion of a part is its answer
-		return err
+// privateNote ends the answer to a private question if the planner wanted a tool that it may use
+// for a public one.
+const privateNote = "\n\n_This question is private, so I may use only tools of my own for it, and I have none. Ask it to the whole space, with @%s in its text, and I can use the tools of other participants._"
+
+// solve opens the context of a problem, reasons about the problem, which ends with the conclusion,
+// and cancels the context if there is none.
+func (a *Agent) solve(p *problem) (Solution, error) {
+	a.contexts.Store(p.path, p)
+	var s Solution
+	err := a.open(p)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("open context: %w", err)
+	case a.opts.Solver != nil:
+		s, err = a.solveBy(p)
+	default:
+		s, err = a.reason(p)
 	}
-	var more []field
-	if stream != "" {
-		more = []field{{"stream_id", stream}}
-	}
-	reply := q.reply(d.Answer+a.privateNote(q), more...)
-	reply.ID = q.replyID
-	if q.root.ctx.Err() != nil { // too late: the context is concluded already
-		a.out.Final("answer", reply)
-		return nil
-	}
-	if err := a.out.Publish(q.root.ctx, reply); err != nil && !MaybeSent(err) {
-		return fmt.Errorf("answer: %w", err)
-	}
-	return nil
+	a.contexts.Delete(p.path)
+	a.close(p, err)
+	return s, err
 }
 
-// solve is the agent loop: plan, then act, until the planner finishes. It
-// closes the context before it returns. With the last decision it returns the
-// id of the stream that carried its text, if any.
-func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error) {
-	defer func() { a.close(p, err) }()
-	a.contexts.Store(p.path, p)
-	defer a.contexts.Delete(p.path)
-	switch {
-	case p.q.part && p.depth == 0:
-		err = a.claimPart(p)
-	case !p.open:
-		text := p.text
-		if a.opts.Approach != "program" { // the kits of all languages show the text as it was sent
-			text = a.addressing.WithoutMention(text)
-		}
-		err = a.out.Publish(p.ctx, p.start(a.opts.Approach, text))
-		p.open = MaybeSent(err)
-		if err == nil && p.depth == 0 {
-			err = p.q.first.Wait(p.ctx)
-		}
+// open publishes the start of the context. It returns when this process is the one that answers.
+func (a *Agent) open(p *problem) error {
+	if p.q.part && p.depth == 0 {
+		return a.claimPart(p)
 	}
-	if err != nil {
-		return d, "", fmt.Errorf("open context: %w", err)
+	text := p.text
+	if a.opts.Approach != "program" { // the kits of all languages show the text as it was sent
+		text = a.addressing.WithoutMention(text)
 	}
-	if a.opts.Solver != nil {
-		s, err := a.solveBy(p)
-		return planner.Decision{Answer: s.Answer}, s.Stream, err
+	err := a.out.Publish(p.ctx, p.start(a.opts.Approach, text))
+	p.open = MaybeSent(err)
+	if err == nil && p.depth == 0 {
+		err = p.q.first.Wait(p.ctx)
 	}
-	state := a.newState(p)
+	return err
+}
+
+// reason is the agent loop: plan, then act, until the planner finishes.
+func (a *Agent) reason(p *problem) (Solution, error) {
+	steps, depth := a.opts.MaxSteps, a.opts.MaxDepth
+	if p.depth > 0 {
+		steps = max(1, steps/2)
+	}
+	if most := a.opts.Space.Welcome().You.Limits.ContextDepth; most > 0 {
+		depth = min(depth, most-(p.path.Depth()-p.depth)) // a part begins in a nested context
+	}
+	state := planner.State{
+		Question: p.text, Asker: string(p.q.chat.From), Session: string(p.q.chat.ID), History: p.q.history, Instructions: a.opts.Instructions,
+		MaxSteps: steps, Depth: p.depth, MaxDepth: depth, Memory: new(planner.Memory), Open: true,
+	}
 	reconsidered := 0
 	for {
 		box := a.toolbox(p)
 		state.Tools, state.Delegates = box.Plannable, a.delegates(p)
 		if p.depth == 0 && len(state.Steps) == 0 && len(p.q.earlier) > 0 {
-			state.Steps = append(state.Steps, intake.CallRecord(p.q.earlier, a.nameIn(box)))
+			state.Steps = append(state.Steps, intake.CallRecord(p.q.earlier, func(host protocol.ParticipantID, tool string) string {
+				if host == a.you {
+					host = ""
+				}
+				return box.NameOf(boxTool{Owner: host, Name: tool})
+			}))
 			state.MaxSteps++ // it uses up none of the steps
 		}
 		a.hear(p, &state)
 		d, went, err := a.plan(p, &state)
 		if err != nil {
-			return d, "", err
+			return Solution{}, err
 		}
-		if p.q.withholds(box, d) {
-			if err := a.dropDecision(p, d, went); err != nil {
-				return d, "", err
+		private := len(p.q.private) > 0 && slices.ContainsFunc(d.Calls, func(c contextwindow.Call) bool { return box.Find(c.Tool).Owner != "" })
+		unheard := reconsidered < maxReconsidered && went.Answer == "" && p.remarks.Waiting() // nothing of the decision was sent
+		if private || unheard {
+			if private { // it is made again without the tools of others
+				p.q.withheld.Store(true)
+			} else {
+				reconsidered++
 			}
-			continue
-		}
-		if reconsidered < maxReconsidered && went.Answer == "" && p.remarks.Waiting() { // nothing of the decision was sent
-			reconsidered++
-			if err := a.dropDecision(p, d, went); err != nil {
-				return d, "", err
+			if d.Action == contextwindow.UseTools && d.Thought != "" {
+				if err := a.out.Publish(p.ctx, p.thought(d.Thought, went.Text)); err != nil {
+					return Solution{}, fmt.Errorf("share thoughts: %w", err)
+				}
 			}
 			continue
 		}
 		if d.Action == contextwindow.Finish || len(d.Calls) == 0 || len(state.Steps) >= state.MaxSteps {
-			d, err := a.conclude(p, d, went)
-			return d, cmp.Or(went.Answer, went.Text), err
+			return a.conclude(p, d, went)
 		}
 		record := contextwindow.Record{
 			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Turn: d.Turn,
 		}
 		record.Results, err = a.act(p.ctx, p, box, record, a.thoughts(p, d, went))
 		if err != nil {
-			return d, "", err
+			return Solution{}, err
 		}
 		state.Steps = append(state.Steps, record)
-	}
-}
-
-// dropDecision publishes the thought of a decision that is made again: because of
-// remarks that came in the meantime, or without the tools of others.
-func (a *Agent) dropDecision(p *problem, d planner.Decision, went StreamIDs) error {
-	if d.Action != contextwindow.UseTools || d.Thought == "" {
-		return nil
-	}
-	if err := a.out.Publish(p.ctx, p.thought(d.Thought, went.Text)); err != nil {
-		return fmt.Errorf("share thoughts: %w", err)
-	}
-	return nil
-}
-
-func (a *Agent) newState(p *problem) planner.State {
-	depth := a.opts.MaxDepth
-	if most := a.opts.Space.Welcome().You.Limits.ContextDepth; most > 0 {
-		depth = min(depth, most-(p.path.Depth()-p.depth)) // a part begins in a nested context
-	}
-	steps := a.opts.MaxSteps
-	if p.depth > 0 {
-		steps = max(1, steps/2)
-	}
-	return planner.State{
-		Question: p.text, Asker: string(p.q.chat.From), Session: string(p.q.chat.ID), History: p.q.history, Instructions: a.opts.Instructions,
-		MaxSteps: steps, Depth: p.depth, MaxDepth: depth, Memory: new(planner.Memory), Open: true,
 	}
 }
 
@@ -170,15 +166,23 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, Stream
 	live := a.newStreams(p)
 	state.Watch, state.Asking = live.Add, live.Begin
 	began := a.opts.Now()
-	d, err := a.next(llm.WithMeter(ctx, &p.meter), *state)
+	var d planner.Decision
+	err := a.guard(func() (err error) {
+		d, err = a.opts.Planner.Next(llm.WithMeter(ctx, &p.meter), *state)
+		return err
+	})
 	if err == nil && d.Action != contextwindow.Finish { // the text is a thought
 		live.Withdraw()
 	}
 	went := live.End()
+	var tools []string
+	for _, c := range d.Calls {
+		tools = append(tools, c.Tool)
+	}
 	a.opts.Telemetry.Decided(ctx, telemetry.Decision{
 		Space: a.space.Name, Agent: string(a.you), Session: string(p.q.chat.ID), Intent: string(p.path),
 		Provider: d.Provider, Model: d.Model, Source: string(d.Source), Usage: d.Usage, Context: d.Shown,
-		Duration: a.opts.Now().Sub(began), Outcome: string(d.Action), Tools: namesOf(d.Calls), Err: errors.Join(err, d.Fault),
+		Duration: a.opts.Now().Sub(began), Outcome: string(d.Action), Tools: tools, Err: errors.Join(err, d.Fault),
 	})
 	span.End(err)
 	switch {
@@ -210,30 +214,28 @@ func (a *Agent) newStreams(p *problem) *DeltaStreams {
 	return newDeltaStreams(o)
 }
 
-// next calls the planner. A panic of the planner fails only this question.
-func (a *Agent) next(ctx context.Context, state planner.State) (d planner.Decision, err error) {
-	defer a.recoverPanic(&err)
-	return a.opts.Planner.Next(ctx, state)
+// guard calls a function and turns its panic into an error, so that only this question fails. Of
+// the panic's value only the runtime's own error text is logged, because other values may quote
+// the question.
+func (a *Agent) guard(call func() error) (err error) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		what := fmt.Sprintf("%T", cause)
+		if own, ok := cause.(runtime.Error); ok {
+			what = own.Error()
+		}
+		a.log.Error("the planner panicked", "panic", what, "stack", string(debug.Stack()))
+		err = errPanicked
+	}()
+	return call()
 }
 
-// recoverPanic turns a panic into an error. Of the panic's value only the
-// runtime's own error text is logged, because other values may quote the question.
-func (a *Agent) recoverPanic(err *error) {
-	cause := recover()
-	if cause == nil {
-		return
-	}
-	what := fmt.Sprintf("%T", cause)
-	if own, ok := cause.(runtime.Error); ok {
-		what = own.Error()
-	}
-	a.log.Error("the planner panicked", "panic", what, "stack", string(debug.Stack()))
-	*err = errPanicked
-}
-
-// thoughts returns the thoughts to publish before the calls of a decision: the
-// model's own thinking, if the operator wants it shown, and the decision's
-// thought.
+// thoughts returns the steps to publish before the calls of a decision: the model's own thinking,
+// if the operator wants it shown, the decision's thought, and the notes in the planner's text. A
+// reply to no known remark is a thought. Notes that cannot be published are left out.
 func (a *Agent) thoughts(p *problem, d planner.Decision, went StreamIDs) []protocol.Envelope {
 	var out []protocol.Envelope
 	if a.opts.ShowThinking && d.Thinking != "" {
@@ -242,7 +244,19 @@ func (a *Agent) thoughts(p *problem, d planner.Decision, went StreamIDs) []proto
 	if d.Thought != "" {
 		out = append(out, p.thought(d.Thought, went.Text))
 	}
-	return append(out, a.notes(p, d.Notes)...)
+	for _, n := range d.Notes {
+		if _, known := p.q.refs.Resolve(n.ReplyTo); n.Kind == planner.Reply && n.Text != "" && !known {
+			out = append(out, p.thought(n.Text, ""))
+			continue
+		}
+		env, err := p.note(n)
+		if err != nil {
+			a.log.Debug("note left out", "context", p.path, "err", err)
+			continue
+		}
+		out = append(out, env)
+	}
+	return out
 }
 
 // thought builds a complete thought, with the id of the stream that carried it,
@@ -255,8 +269,8 @@ func (p *problem) thought(text, stream string, more ...field) protocol.Envelope 
 	return p.inside(protocol.KindReasoningThought, fields...)
 }
 
-// conclude closes the context with the conclusion.
-func (a *Agent) conclude(p *problem, d planner.Decision, went StreamIDs) (planner.Decision, error) {
+// conclude closes the context with the conclusion, and returns the answer.
+func (a *Agent) conclude(p *problem, d planner.Decision, went StreamIDs) (Solution, error) {
 	if d.Answer == "" {
 		d.Answer = "I have come to no answer in the steps that I may take."
 	}
@@ -278,17 +292,18 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went StreamIDs) (planne
 		fields = append(fields, field{"references", ids})
 	}
 	fields = append(fields, a.spent(p)...)
+	s := Solution{Answer: d.Answer, Stream: cmp.Or(went.Answer, went.Text)}
 	went.Text = "" // the stream carried the answer
 	last := append(a.thoughts(p, d, went), p.acknowledge()...)
 	if err := a.out.Publish(p.ctx, last...); err != nil { // complete before the conclusion, even if a pause delays one
-		return d, fmt.Errorf("share thoughts: %w", err)
+		return Solution{}, fmt.Errorf("share thoughts: %w", err)
 	}
 	err := a.out.Publish(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
 	p.open = !MaybeSent(err)
 	if p.open {
-		return d, fmt.Errorf("conclude: %w", err)
+		return Solution{}, fmt.Errorf("conclude: %w", err)
 	}
-	return d, nil
+	return s, nil
 }
 
 // spent returns the metadata for the end of a context: the tokens that the models
@@ -348,12 +363,4 @@ func (a *Agent) replyError(q *question, cause error) {
 		return // no one expects an answer, or there is no time
 	}
 	a.out.Final("answer", q.stopped(cause))
-}
-
-func namesOf(calls []contextwindow.Call) []string {
-	var names []string
-	for _, c := range calls {
-		names = append(names, c.Tool)
-	}
-	return names
 }

@@ -184,18 +184,17 @@ func (t *Task) Propose(ctx context.Context, c Call) (contextwindow.Result, error
 	return t.agent.propose(ctx, x), context.Cause(ctx)
 }
 
-// safely calls the solver. A panic fails only this question.
-func (a *Agent) safely(p *problem, t *Task) (s Solution, err error) {
-	defer a.recoverPanic(&err)
-	return a.opts.Solver.Solve(p.ctx, t)
-}
-
 // solveBy gives a question to the solver, and publishes the conclusion.
 func (a *Agent) solveBy(p *problem) (Solution, error) {
 	p.q.replyID = newID()
-	s, err := a.safely(p, &Task{
+	task := &Task{
 		Chat: &p.q.chat, Text: p.text, Context: p.path, Audience: p.q.private, History: p.q.history, Earlier: p.q.earlier,
 		Reply: p.q.replyID, agent: a, problem: p,
+	}
+	var s Solution
+	err := a.guard(func() (err error) {
+		s, err = a.opts.Solver.Solve(p.ctx, task)
+		return err
 	})
 	if err != nil {
 		return s, err

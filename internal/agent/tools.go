@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
@@ -39,35 +37,6 @@ func (a *Agent) toolbox(p *problem) *toolbox {
 	}
 	b.NoteRights(a.you, a.opts.Space.Welcome().You.Capabilities)
 	return b
-}
-
-// withholds reports whether a decision calls a tool of another participant for a private question,
-// and notes that.
-func (q *question) withholds(box *toolbox, d planner.Decision) bool {
-	if len(q.private) == 0 || !slices.ContainsFunc(d.Calls, func(c contextwindow.Call) bool { return box.Find(c.Tool).Owner != "" }) {
-		return false
-	}
-	q.withheld.Store(true)
-	return true
-}
-
-// privateNote returns what the answer to a private question says if the planner wanted a tool that
-// it may use for a public one; "": nothing.
-func (a *Agent) privateNote(q *question) string {
-	if !q.withheld.Load() {
-		return ""
-	}
-	return fmt.Sprintf("\n\n_This question is private, so I may use only tools of my own for it, and I have none. Ask it to the whole space, with @%s in its text, and I can use the tools of other participants._", a.you)
-}
-
-// nameIn returns the function that names the tools of earlier calls.
-func (a *Agent) nameIn(box *toolbox) func(protocol.ParticipantID, string) string {
-	return func(host protocol.ParticipantID, tool string) string {
-		if host == a.you {
-			host = ""
-		}
-		return box.NameOf(boxTool{Owner: host, Name: tool})
-	}
 }
 
 // Bounds of listing the tools of other participants.
