@@ -262,8 +262,6 @@ func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
 	}
 }
 
-func failed(why string) contextwindow.Result { return contextwindow.Result{Error: why} }
-
 // awayTimeout is how long a participant may be disconnected before a pending
 // request to it fails.
 const awayTimeout = 2 * time.Second
@@ -377,4 +375,9 @@ func (x *action) cancellation() protocol.Envelope {
 			field{"params", map[string]any{"requestId": x.request.ID, "reason": "the result is no longer needed"}},
 		),
 	}
+}
+
+func (a *Agent) describeCall(x *action) []attribute.KeyValue {
+	id := string(cmp.Or(x.request.ID, x.thought.ID))
+	return append(a.describe(x.p), telemetry.ToolName.String(x.call.Tool), telemetry.ToolCallID.String(id))
 }

@@ -24,6 +24,21 @@ func (e publicError) Error() string { return string(e) }
 // Public returns the text.
 func (e publicError) Public() string { return string(e) }
 
+// errTakenOver is the cause that ends a question when another process of the
+// same participant continues it.
+const errTakenOver = publicError("another process of this agent continues it")
+
+// errBehind is the cause that ends a question when another process of the same
+// participant has begun to answer it first.
+const errBehind = publicError("another process of this agent began first")
+
+// errGivenUp is the cause that ends a question when maxInterrupted attempts to answer it
+// ended with their process.
+const errGivenUp = publicError("this agent ended three times while it worked on the question, and does not try again. Ask once more if something else was the cause")
+
+// errPanicked replaces the panic of a planner or a solver.
+const errPanicked = publicError("the planner failed")
+
 // cancelledError is the cause that ends a question or a part of it.
 type cancelledError struct {
 	By      protocol.ParticipantID

@@ -2,13 +2,17 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -190,4 +194,37 @@ func (q *question) reply(markdown string, more ...field) protocol.Envelope {
 // stopped builds the chat that explains why the question gets no answer.
 func (q *question) stopped(cause error) protocol.Envelope {
 	return q.reply("I have stopped looking into this: " + explainCause(cause) + ".")
+}
+
+// field is one member of an object; members keep their order.
+type field struct {
+	name  string
+	value any
+}
+
+// object builds a JSON object. A value that cannot be marshaled becomes null;
+// the callers pass none.
+func object(fields ...field) json.RawMessage {
+	out := []byte{'{'}
+	for i, f := range fields {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = protocol.AppendString(out, f.name)
+		out = append(out, ':')
+		raw, err := json.Marshal(f.value)
+		if err != nil {
+			raw = []byte("null")
+		}
+		out = append(out, raw...)
+	}
+	return append(out, '}')
+}
+
+// describe returns the span attributes of a problem.
+func (a *Agent) describe(p *problem) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		telemetry.ConversationID.String(a.space.Name), telemetry.AgentName.String(string(a.you)),
+		attribute.String("meup.context", string(p.path)), attribute.String("meup.question", string(p.q.chat.ID)),
+	}
 }

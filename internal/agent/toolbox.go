@@ -9,6 +9,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -98,4 +99,31 @@ func (b *toolbox) NameOf(t boxTool) string {
 		}
 	}
 	return t.Name
+}
+
+// toolbox collects the tools that can be called now. The agent's own tools keep
+// their names. A tool of another participant keeps its name only if no one else
+// offers a tool with that name; otherwise each is qualified by its owner, so
+// that no participant can take over the name of another's tool. The tools of
+// others may not be called for a private question, because the content would
+// reach them in the arguments. The planner sees them nevertheless until it wants
+// one, if it has no others: the answer then says so. The rules do not see them for
+// a greeting, because they would name them.
+func (a *Agent) toolbox(p *problem) *toolbox {
+	b := new(toolbox)
+	for _, t := range a.opts.Tools.Tools() {
+		name := t.Name
+		if planner.IsBuiltin(name) {
+			name = t.Server + "__" + name
+		}
+		b.Add(name, boxTool{Name: t.Name}, t)
+	}
+	_, byRules := a.opts.Planner.(rules.Rules)
+	mayWant := !p.q.part && !p.q.withheld.Load() && len(a.opts.Tools.Tools()) == 0 && (!byRules || rules.AsksAnything(p.q.text))
+	if !a.opts.OwnToolsOnly && (len(p.q.private) == 0 || mayWant) {
+		a.peers.Wait(p.ctx, a.opts.Now())
+		b.AddOffered(a.peers.Offered())
+	}
+	b.NoteRights(a.you, a.opts.Space.Welcome().You.Capabilities)
+	return b
 }
