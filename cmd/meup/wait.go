@@ -88,7 +88,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		w.onQuestion = func(e *protocol.Envelope) error {
 			deadline.Stop()
 			defer deadline.Reset(f.timeout)
-			return command.AnswerProposal(c, t, in, e, func() time.Time { return member.Welcome().Now() })
+			return command.AnswerQuestion(c, t, in, e, func() time.Time { return member.Welcome().Now() })
 		}
 	}
 	answer, err := w.await(ctx, quiet)

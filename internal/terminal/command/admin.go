@@ -48,16 +48,16 @@ configuration file has, only the file changes.
 	return c
 }
 
-// session is a connection to a gateway, and what the gateway has.
-type session struct {
+// adminSession is a connection to a gateway, and what the gateway has.
+type adminSession struct {
 	*connect.Target
 	directory *api.Directory
 	out       io.Writer
 	json      bool
 }
 
-// open reads the directory of the gateway; space "": all of it.
-func open(c *cobra.Command, s *connect.Settings, asJSON bool) (*session, error) {
+// openAdmin reads the directory of the gateway; space "": all of it.
+func openAdmin(c *cobra.Command, s *connect.Settings, asJSON bool) (*adminSession, error) {
 	t, err := s.AnySpace(c)
 	if err != nil {
 		return nil, err
@@ -66,13 +66,13 @@ func open(c *cobra.Command, s *connect.Settings, asJSON bool) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &session{Target: t, directory: d, out: c.OutOrStdout(), json: asJSON}, nil
+	return &adminSession{Target: t, directory: d, out: c.OutOrStdout(), json: asJSON}, nil
 }
 
-// run returns the RunE of a command. check checks flags and arguments before there is a
+// runAdmin returns the RunE of a command. check checks flags and arguments before there is a
 // connection; nil: nothing to check.
-func run(s *connect.Settings, asJSON *bool, check func(args []string) error,
-	do func(ctx context.Context, x *session, args []string) error,
+func runAdmin(s *connect.Settings, asJSON *bool, check func(args []string) error,
+	do func(ctx context.Context, x *adminSession, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if check != nil {
@@ -80,7 +80,7 @@ func run(s *connect.Settings, asJSON *bool, check func(args []string) error,
 				return err
 			}
 		}
-		x, err := open(c, s, *asJSON)
+		x, err := openAdmin(c, s, *asJSON)
 		if err == nil {
 			err = do(c.Context(), x, args)
 		}
@@ -89,7 +89,7 @@ func run(s *connect.Settings, asJSON *bool, check func(args []string) error,
 }
 
 // send sends a change to the administrative space.
-func (x *session) send(ctx context.Context, kind protocol.Kind, payload map[string]any) (api.Receipt, error) {
+func (x *adminSession) send(ctx context.Context, kind protocol.Kind, payload map[string]any) (api.Receipt, error) {
 	text, err := json.Marshal(payload)
 	if err != nil {
 		return api.Receipt{}, fmt.Errorf("encode the payload: %w", err)
@@ -98,7 +98,7 @@ func (x *session) send(ctx context.Context, kind protocol.Kind, payload map[stri
 }
 
 // space returns the space of this name.
-func (x *session) space(name string) (*api.DirectorySpace, error) {
+func (x *adminSession) space(name string) (*api.DirectorySpace, error) {
 	var names []string
 	for i := range x.directory.Spaces {
 		s := &x.directory.Spaces[i]
@@ -111,7 +111,7 @@ func (x *session) space(name string) (*api.DirectorySpace, error) {
 }
 
 // participant returns a participant of a space.
-func (x *session) participant(space, id string) (*api.DirectoryParticipant, error) {
+func (x *adminSession) participant(space, id string) (*api.DirectoryParticipant, error) {
 	s, err := x.space(space)
 	if err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func hint(word string, choices []string, otherwise string) string {
 	return otherwise
 }
 
-// result is what a change prints.
-type result struct {
+// adminResult is what a change prints.
+type adminResult struct {
 	ID        protocol.ID  `json:"id"` // of the envelope
 	Seq       protocol.Seq `json:"seq"`
 	Token     string       `json:"token,omitempty"`
@@ -145,7 +145,7 @@ type result struct {
 }
 
 // print prints a result: ID SEQ, and what belongs to a token on lines of their own.
-func (x *session) print(r result) error {
+func (x *adminSession) print(r adminResult) error {
 	if x.json {
 		return x.encode(r)
 	}
@@ -159,4 +159,6 @@ func (x *session) print(r result) error {
 	return err
 }
 
-func (x *session) encode(v any) error { return json.NewEncoder(termsafe.JSONWriter(x.out)).Encode(v) }
+func (x *adminSession) encode(v any) error {
+	return json.NewEncoder(termsafe.JSONWriter(x.out)).Encode(v)
+}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
-	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/protocol"
@@ -98,7 +97,7 @@ type controlFlags struct {
 
 // Manage returns the commands that manage spaces, participants and profiles. style
 // returns the colors for an output.
-func Manage(s *connect.Settings, style func(io.Writer) (block.Style, error)) []*cobra.Command {
+func Manage(s *connect.Settings, style styler) []*cobra.Command {
 	list := []*cobra.Command{newSpaces(s), newWho(s, style), newLogin(s), newLogout(s)}
 	for i := range controls {
 		list = append(list, newControl(s, &controls[i]))

@@ -127,7 +127,7 @@ func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, arg
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := find(c, t, id)
+	found, err := findProposal(c, t, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -211,9 +211,9 @@ func (d *decision) confirm(c *cobra.Command, t *connect.Target, p *protocol.Enve
 // statePending is the state of a proposal that has no decision.
 const statePending = "pending"
 
-// find returns the proposal that a text selects: by its id, or by the beginning or the end
+// findProposal returns the proposal that a text selects: by its id, or by the beginning or the end
 // of it, first among the pending ones. "": the only one on which the caller may decide.
-func find(c *cobra.Command, t *connect.Target, id string) (*api.Proposal, error) {
+func findProposal(c *cobra.Command, t *connect.Target, id string) (*api.Proposal, error) {
 	list, _, err := PendingProposals(c.Context(), t)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ Exit codes: those of meup; 0 also if no proposal is pending.`,
   meup proposals show 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.Finish(c.Context(), list(c, s, style, asJSON))
+			return connect.Finish(c.Context(), listProposals(c, s, style, asJSON))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per proposal")
@@ -78,7 +78,7 @@ type ProposalInfo struct {
 	Away       []protocol.ParticipantID `json:"not_connected,omitempty"` // of the proposer and the host
 }
 
-func list(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) error {
+func listProposals(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) error {
 	colors, err := style(c.OutOrStdout())
 	if err != nil {
 		return err

@@ -20,9 +20,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// AnswerProposal asks the person the question of a tool server, and sends the answer. The prompt ends
+// AnswerQuestion asks the person the question of a tool server, and sends the answer. The prompt ends
 // when the question is over; now returns the time by the gateway's clock. Errors: ErrQuit.
-func AnswerProposal(c *cobra.Command, t *connect.Target, in *program.Lines, question *protocol.Envelope, now func() time.Time) error {
+func AnswerQuestion(c *cobra.Command, t *connect.Target, in *program.Lines, question *protocol.Envelope, now func() time.Time) error {
 	form := elicit.Asks(question, question.To[0])
 	if form == nil {
 		return nil

@@ -240,7 +240,7 @@ func showProposal(c *cobra.Command, s *connect.Settings, style styler, args []st
 	if err != nil {
 		return err
 	}
-	found, err := find(c, t, id)
+	found, err := findProposal(c, t, id)
 	if err != nil {
 		return err
 	}

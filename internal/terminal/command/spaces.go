@@ -1,151 +1,205 @@
 package command
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func newListSpaces(s *connect.Settings) *cobra.Command {
+func newSpaces(s *connect.Settings) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "Lists the spaces of the gateway",
-		Args: program.Args(),
-		Long: `list prints the spaces in effect: the name, file or log for where it comes from, the
-number of participants, and why it has no effect, if so.` + exitCodes,
-		RunE: run(s, &asJSON, nil, func(_ context.Context, x *session, _ []string) error {
-			if x.json {
-				return x.encode(x.directory)
-			}
-			return x.table("SPACE\tSOURCE\tPARTICIPANTS\tNOTE", func(row func(...any)) {
-				for _, s := range x.directory.Spaces {
-					note := s.Inactive
-					if s.Name == x.directory.Administration {
-						note = "the administrative space"
-					}
-					row(s.Name, s.Source, len(s.Participants), note)
-				}
-			})
-		}),
+		Use:   "spaces",
+		Short: "Lists the spaces that your token is valid for",
+		Long: `spaces lists the spaces that the token is valid for, with the participant that it
+identifies there, and the patterns of spaces that are created when they are
+joined. --space is not needed.
+
+Exit codes: those of meup.`,
+		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return connect.Finish(c.Context(), listSpaces(c, s, asJSON))
+		},
 	}
-	jsonFlag(c, &asJSON, "print the directory as one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the session as one JSON object")
 	return c
 }
 
-func jsonFlag(c *cobra.Command, v *bool, usage string) { c.Flags().BoolVar(v, "json", false, usage) }
-
-const receiptJSON = `print {"id":…,"seq":…}`
-
-// table prints rows in columns.
-func (x *session) table(head string, rows func(row func(cells ...any))) error {
-	w := tabwriter.NewWriter(x.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, head)
-	rows(func(cells ...any) {
-		for i, c := range cells {
-			if i > 0 {
-				fmt.Fprint(w, "\t")
-			}
-			fmt.Fprint(w, termsafe.Words(fmt.Sprint(c)))
-		}
-		fmt.Fprintln(w)
-	})
-	return w.Flush()
+func listSpaces(c *cobra.Command, s *connect.Settings, asJSON bool) error {
+	t, err := s.AnySpace(c)
+	if err != nil {
+		return err
+	}
+	session, err := t.API.Session(c.Context())
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(session)
+	}
+	out := bufio.NewWriter(c.OutOrStdout())
+	if len(session.Spaces)+len(session.Globs) == 0 {
+		connect.Warn(c.ErrOrStderr(), "the token is valid for no space")
+	}
+	for _, s := range session.Spaces {
+		fmt.Fprintf(out, "%s  as %s\n", termsafe.Words(s.Name), termsafe.Words(string(s.Participant)))
+	}
+	for _, glob := range session.Globs {
+		fmt.Fprintf(out, "%s  (created when joined)\n", termsafe.Words(glob))
+	}
+	return out.Flush()
 }
 
-// moment formats a time for a table; "" for the zero time.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Local().Format(time.DateTime)
-}
-
-// limits are the flags for limits that override the level above.
-type limits struct{ values map[string]*float64 }
-
-func (l *limits) register(fl *pflag.FlagSet) {
-	l.values = map[string]*float64{
-		"rate": fl.Float64("rate", 0, "envelopes per second; 0: no limit"), "burst": fl.Float64("burst", 0, "envelopes at once"),
-		"connections": fl.Float64("connections", 0, "connections at the same time; 0: no limit"),
-	}
-}
-
-// add adds the limits that were given to a payload.
-func (l *limits) add(fl *pflag.FlagSet, payload map[string]any) {
-	given := map[string]any{}
-	for name, v := range l.values {
-		if fl.Changed(name) {
-			given[name] = *v
-		}
-	}
-	if len(given) > 0 {
-		payload["limits"] = given
-	}
-}
-
-func newAddSpace(s *connect.Settings) *cobra.Command {
-	var asJSON, replace bool
-	var visibility, dialect, decide string
-	var l limits
+func newWho(s *connect.Settings, style styler) *cobra.Command {
+	var f whoFlags
 	c := &cobra.Command{
-		Use: "add SPACE", Short: "Adds a space",
-		Args: program.Args("SPACE"),
-		Long: `add makes a space without participants. A space that was removed before has its old
-log again. --replace changes the settings of a space that administration has
-made; its participants stay.` + exitCodes,
-		Example: "  meup admin spaces add team-blue --visibility everyone",
-	}
-	c.RunE = run(s, &asJSON, nil, func(ctx context.Context, x *session, args []string) error {
-		payload := map[string]any{"space": args[0], "if_absent": !replace}
-		for name, v := range map[string]string{"visibility": visibility, "dialect": dialect, "decide": decide} {
-			if v != "" {
-				payload[name] = v
+		Use:   "who",
+		Short: "Lists the connected participants and their capabilities",
+		Long: `who lists the participants that are connected to the space, and what each of them
+may do. Your own participant comes first, connected or not. With --wait, it first
+waits until these participants are connected, and for a gateway that does not
+listen yet; after --timeout it ends with exit code 3.
+
+Exit codes: those of meup.`,
+		Example: "  meup who\n  meup who --wait planner,files",
+		Args:    program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.timeout <= 0 {
+				return program.Usagef("--timeout must be positive")
 			}
-		}
-		l.add(c.Flags(), payload)
-		r, err := x.send(ctx, protocol.KindAdminSpacePut, payload)
-		if err != nil {
-			return err
-		}
-		return x.print(result{ID: r.ID, Seq: r.Seq})
-	})
-	fl := c.Flags()
-	fl.StringVar(&visibility, "visibility", "", "who sees an envelope with recipients: addressed (default) or everyone")
-	fl.StringVar(&dialect, "dialect", "", "of connections that name none: meup/v0.1 (default), meup/v0.2 or mew/v0.4")
-	fl.StringVar(&decide, "decide", "", "who may decide on proposals: callers (default) or explicit")
-	fl.BoolVar(&replace, "replace", false, "replace the settings if the space exists")
-	l.register(fl)
-	jsonFlag(c, &asJSON, receiptJSON)
+			return connect.Finish(c.Context(), listParticipants(c, s, style, &f))
+		},
+	}
+	c.Flags().BoolVar(&f.json, "json", false, "print the roster as one JSON object")
+	c.Flags().StringSliceVar(&f.wait, "wait", nil, "wait until these participants are connected")
+	c.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long --wait waits")
 	return c
 }
 
-func newRemoveSpace(s *connect.Settings) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use: "remove SPACE", Short: "Removes a space with its participants and tokens",
-		Args: program.Args("SPACE"),
-		Long: `remove removes a space that administration has made, with its participants and
-tokens. Their connections are closed. The log of the space stays.` + exitCodes,
-		RunE: run(s, &asJSON, nil, func(ctx context.Context, x *session, args []string) error {
-			if _, err := x.space(args[0]); err != nil {
-				return err
-			}
-			r, err := x.send(ctx, protocol.KindAdminSpaceRemove, map[string]any{"space": args[0]})
-			if err != nil {
-				return err
-			}
-			return x.print(result{ID: r.ID, Seq: r.Seq})
-		}),
+type whoFlags struct {
+	json    bool
+	wait    []string
+	timeout time.Duration
+}
+
+func listParticipants(c *cobra.Command, s *connect.Settings, style styler, f *whoFlags) error {
+	colors, err := style(c.OutOrStdout())
+	if err != nil {
+		return err
 	}
-	jsonFlag(c, &asJSON, receiptJSON)
-	return c
+	t, err := s.Target(c)
+	if err != nil {
+		return err
+	}
+	var roster *api.Roster
+	if len(f.wait) > 0 {
+		var names []protocol.ParticipantID
+		for _, name := range f.wait {
+			names = append(names, protocol.ParticipantID(name))
+		}
+		roster, err = awaitRoster(c.Context(), s.Env, c.ErrOrStderr(), t, names, f.timeout)
+	} else {
+		roster, err = t.API.Roster(c.Context(), t.Space)
+	}
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(roster)
+	}
+	out, width := bufio.NewWriter(c.OutOrStdout()), tui.TerminalWidth(c.OutOrStdout())
+	line := func(p *protocol.Participant, note string) {
+		if slices.Contains(roster.Paused, p.ID) {
+			note += " (paused)"
+		}
+		text := fmt.Sprintf("%s%s  %s", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note, strings.Join(block.Capabilities(p.Capabilities), "; "))
+		if width > 0 {
+			text = strings.Join(tui.WrapHanging(text, width), "\n")
+		}
+		fmt.Fprintln(out, text)
+		if p.Description != "" {
+			fmt.Fprintln(out, "  "+termsafe.Words(p.Description))
+		}
+	}
+	note := " (you, not connected)"
+	for i := range roster.Participants {
+		if roster.Participants[i].ID == roster.You.ID {
+			note = " (you)"
+		}
+	}
+	line(&roster.You, note)
+	for i := range roster.Participants {
+		if p := &roster.Participants[i]; p.ID != roster.You.ID {
+			line(p, "")
+		}
+	}
+	return out.Flush()
+}
+
+// rosterInterval is the time between two requests of awaitRoster, and quietTime how long it
+// waits before it reports the reason.
+const (
+	rosterInterval = 200 * time.Millisecond
+	quietTime      = time.Second
+)
+
+// awaitRoster returns the roster when all of these participants are connected. It also
+// waits for a gateway that does not listen yet. After a second, it reports the reason once.
+func awaitRoster(ctx context.Context, env *program.Environment, errOut io.Writer, t *connect.Target, names []protocol.ParticipantID, timeout time.Duration) (*api.Roster, error) {
+	late, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer env.After(timeout, cancel).Stop()
+	again := time.NewTicker(rosterInterval)
+	defer again.Stop()
+	quiet := time.After(quietTime)
+	reason := "the gateway did not answer"
+	for {
+		roster, err := t.API.Roster(late, t.Space)
+		var refused *api.StatusError
+		switch {
+		case err == nil:
+			missing := slices.DeleteFunc(slices.Clone(names), roster.Connected)
+			if len(missing) == 0 {
+				return roster, nil
+			}
+			reason = "not connected: " + conversation.Names(missing)
+			if question := conversation.DidYouMean(missing, roster.Participants); question != "" {
+				reason += ". " + question
+			}
+		case ctx.Err() != nil, errors.As(err, &refused) && !refused.Temporary():
+			return nil, err
+		case late.Err() == nil:
+			reason = connect.Finish(ctx, err).Error()
+		}
+		select {
+		case <-quiet:
+			connect.Warn(errOut, "waiting up to %s; %s", timeout, reason)
+		default:
+		}
+		select {
+		case <-again.C:
+		case <-late.Done():
+			if ctx.Err() != nil {
+				return nil, program.ErrInterrupted
+			}
+			return nil, &program.ExitError{Code: connect.ExitTimedOut, Err: fmt.Errorf("gave up after %s; %s", timeout, reason)}
+		}
+	}
 }

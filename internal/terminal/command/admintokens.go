@@ -22,7 +22,7 @@ func newListTokens(s *connect.Settings) *cobra.Command {
 		Args: program.Args("[SPACE]", "[WHO]"),
 		Long: `list prints the ids of the tokens that administration has issued, who issued them,
 and when they expire. Tokens themselves are stored nowhere.` + exitCodes,
-		RunE: run(s, &asJSON, nil, func(_ context.Context, x *session, args []string) error {
+		RunE: runAdmin(s, &asJSON, nil, func(_ context.Context, x *adminSession, args []string) error {
 			if len(args) > 1 {
 				p, err := x.participant(args[0], args[1])
 				if err != nil {
@@ -62,7 +62,7 @@ type tokenOptions struct {
 }
 
 // issue generates a token and issues it. The gateway receives its digest.
-func (x *session) issue(ctx context.Context, space, who string, o tokenOptions, out *result) error {
+func (x *adminSession) issue(ctx context.Context, space, who string, o tokenOptions, out *adminResult) error {
 	text := textutil.NewToken()
 	sum := sha256.Sum256([]byte(text))
 	payload := map[string]any{"space": space, "participant_id": who, "token_sha256": hex.EncodeToString(sum[:])}
@@ -87,11 +87,11 @@ func (x *session) issue(ctx context.Context, space, who string, o tokenOptions, 
 }
 
 // issueTo issues a token to a participant that exists, and prints it.
-func (x *session) issueTo(ctx context.Context, args []string, o tokenOptions) error {
+func (x *adminSession) issueTo(ctx context.Context, args []string, o tokenOptions) error {
 	if _, err := x.participant(args[0], args[1]); err != nil {
 		return err
 	}
-	var out result
+	var out adminResult
 	if err := x.issue(ctx, args[0], args[1], o, &out); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func newIssueToken(s *connect.Settings) *cobra.Command {
 		Long: `issue issues another token to a participant; its other tokens stay valid. The token
 is generated here and printed once; the gateway receives only its SHA-256.` + exitCodes,
 	}
-	c.RunE = run(s, &asJSON, func([]string) error { return checkTTL(c, ttl) }, func(ctx context.Context, x *session, args []string) error {
+	c.RunE = runAdmin(s, &asJSON, func([]string) error { return checkTTL(c, ttl) }, func(ctx context.Context, x *adminSession, args []string) error {
 		return x.issueTo(ctx, args, tokenOptions{ttl: ttl})
 	})
 	c.Flags().DurationVar(&ttl, "ttl", 0, "how long the token is valid, such as 720h; 0: no end")
@@ -128,12 +128,12 @@ func newRotateToken(s *connect.Settings) *cobra.Command {
 the new token. Both happens in one step: there is no time without a valid token.` + exitCodes,
 		Example: "  meup admin tokens rotate team-blue dora --overlap 24h",
 	}
-	c.RunE = run(s, &asJSON, func([]string) error {
+	c.RunE = runAdmin(s, &asJSON, func([]string) error {
 		if overlap < 0 {
 			return program.Usagef("--overlap must not be negative")
 		}
 		return checkTTL(c, ttl)
-	}, func(ctx context.Context, x *session, args []string) error {
+	}, func(ctx context.Context, x *adminSession, args []string) error {
 		return x.issueTo(ctx, args, tokenOptions{ttl: ttl, rotates: true, overlap: overlap})
 	})
 	c.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the other tokens stay valid; 0: they end at once")
@@ -151,12 +151,12 @@ func newRevokeToken(s *connect.Settings) *cobra.Command {
 the participant. Connections with it are closed.` + exitCodes,
 		Example: "  meup admin tokens revoke team-blue dora 0199f2c4\n  meup admin tokens revoke team-blue dora --all",
 	}
-	c.RunE = run(s, &asJSON, func(args []string) error {
+	c.RunE = runAdmin(s, &asJSON, func(args []string) error {
 		if (len(args) == 3) == all {
 			return program.Usagef("expected either a TOKEN or --all; meup admin tokens list shows the ids")
 		}
 		return nil
-	}, func(ctx context.Context, x *session, args []string) error {
+	}, func(ctx context.Context, x *adminSession, args []string) error {
 		p, err := x.participant(args[0], args[1])
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ the participant. Connections with it are closed.` + exitCodes,
 		if err != nil {
 			return err
 		}
-		return x.print(result{ID: r.ID, Seq: r.Seq})
+		return x.print(adminResult{ID: r.ID, Seq: r.Seq})
 	})
 	c.Flags().BoolVar(&all, "all", false, "revoke all tokens of the participant")
 	jsonFlag(c, &asJSON, receiptJSON)

@@ -21,7 +21,7 @@ func newListParticipants(s *connect.Settings) *cobra.Command {
 		Args: program.Args("[SPACE]"),
 		Long: `list prints the participants of a space, or of all: file or log for where they come
 from, the number of tokens that administration has issued, and the capabilities.` + exitCodes,
-		RunE: run(s, &asJSON, nil, func(_ context.Context, x *session, args []string) error {
+		RunE: runAdmin(s, &asJSON, nil, func(_ context.Context, x *adminSession, args []string) error {
 			if err := x.narrow(args); err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ from, the number of tokens that administration has issued, and the capabilities.
 }
 
 // narrow keeps one space of the directory, if one is named.
-func (x *session) narrow(args []string) error {
+func (x *adminSession) narrow(args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ administration has added; its tokens stay, and none is issued.` + exitCodes,
 		Example: `  meup admin participants add team-blue dora chat 'reasoning/*'
   meup admin participants add team-blue dora chat --replace`,
 	}
-	c.RunE = run(s, &asJSON, func([]string) error { return checkTTL(c, ttl) }, func(ctx context.Context, x *session, args []string) error {
+	c.RunE = runAdmin(s, &asJSON, func([]string) error { return checkTTL(c, ttl) }, func(ctx context.Context, x *adminSession, args []string) error {
 		list, err := parseCapabilities(args[2:])
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ administration has added; its tokens stay, and none is issued.` + exitCodes,
 		if err != nil {
 			return err
 		}
-		out := result{ID: r.ID, Seq: r.Seq}
+		out := adminResult{ID: r.ID, Seq: r.Seq}
 		if noToken || replace {
 			return x.print(out)
 		}
@@ -125,7 +125,7 @@ func newRemoveParticipant(s *connect.Settings) *cobra.Command {
 		Args: program.Args("SPACE", "WHO"),
 		Long: `remove removes a participant that administration has added, with its tokens. Its
 connections are closed.` + exitCodes,
-		RunE: run(s, &asJSON, nil, func(ctx context.Context, x *session, args []string) error {
+		RunE: runAdmin(s, &asJSON, nil, func(ctx context.Context, x *adminSession, args []string) error {
 			if _, err := x.participant(args[0], args[1]); err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ connections are closed.` + exitCodes,
 			if err != nil {
 				return err
 			}
-			return x.print(result{ID: r.ID, Seq: r.Seq})
+			return x.print(adminResult{ID: r.ID, Seq: r.Seq})
 		}),
 	}
 	jsonFlag(c, &asJSON, receiptJSON)
