@@ -234,19 +234,6 @@ func (t *Classifier) WithoutMention(text string) string {
 	return text
 }
 
-// ChatText returns the text of a chat, from either of the fields.
-func ChatText(env *protocol.Envelope) string {
-	var p struct {
-		Message string `json:"message"`
-		Text    string `json:"text"`
-	}
-	_ = json.Unmarshal(env.Payload, &p) // a payload of another form has no text
-	if p.Message != "" {
-		return p.Message
-	}
-	return p.Text
-}
-
 // hopTable stores the sender of each recent chat and of the contexts of this agent, and the
 // number of consecutive agent answers that led to a chat. It keeps two generations and drops
 // the older one when the newer one is full.

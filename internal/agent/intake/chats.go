@@ -130,6 +130,19 @@ func (t *RecentChats) shared(env, question *protocol.Envelope) bool {
 	})
 }
 
+// ChatText returns the text of a chat, from either of the fields.
+func ChatText(env *protocol.Envelope) string {
+	var p struct {
+		Message string `json:"message"`
+		Text    string `json:"text"`
+	}
+	_ = json.Unmarshal(env.Payload, &p) // a payload of another form has no text
+	if p.Message != "" {
+		return p.Message
+	}
+	return p.Text
+}
+
 // ChatAudience returns the participants of a private chat except you, the sender
 // first. It is nil for a chat to all.
 func ChatAudience(chat *protocol.Envelope, you protocol.ParticipantID) []protocol.ParticipantID {

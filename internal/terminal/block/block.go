@@ -161,3 +161,61 @@ func (s Style) Paint(sequence, text string) string {
 	}
 	return sequence + text + s.Reset
 }
+
+// part writes a part that another participant was asked to take: in few lines, or
+// with a label on each line.
+func (w *writer) part(p *api.Part, brief bool) {
+	const indent = "    "
+	name := "  " + w.dim(dash+"asked ") + w.style.Paint(w.style.Name, termsafe.Words(string(p.Participant)))
+	if brief {
+		if p.Rationale != "" {
+			name += w.dim(`  "` + termsafe.Words(p.Rationale) + `"`)
+		}
+		w.line(name)
+		w.line(indent + w.dim("question: "+termsafe.Cut(termsafe.Words(p.Question), maxSummary)))
+		w.line(indent + w.result("→ ", p))
+		return
+	}
+	w.line(name)
+	w.line(indent + w.dim("question:  "+quoted(p.Question)))
+	w.details(indent, p.Asked())
+	w.line(indent + w.result("outcome:   ", p))
+	w.details(indent, p.Ended())
+}
+
+// result returns the outcome of a part with its conclusion.
+func (w *writer) result(label string, p *api.Part) string {
+	text := termsafe.Cut(termsafe.Words(p.Result()), maxSummary)
+	switch p.Outcome {
+	case api.PartDeclined, api.PartCancelled:
+		return w.dim(label) + w.style.Paint(w.style.Bad, text)
+	}
+	if p.Conclusion != "" {
+		text += ": " + quoted(p.Conclusion)
+	}
+	return w.dim(label + text)
+}
+
+func quoted(text string) string { return `"` + termsafe.Cut(termsafe.Words(text), maxSummary) + `"` }
+
+// details writes details, one on each line.
+func (w *writer) details(indent string, list []api.Detail) {
+	for _, d := range list {
+		w.line(indent + w.dim(termsafe.Cut(termsafe.Words(d.Label+": "+d.Text), maxSummary)))
+	}
+}
+
+// given writes the notes of an agent and its conclusion.
+func (w *writer) given(r *api.Reasoning) {
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		w.line("")
+		w.line("  " + w.dim(dash+termsafe.Words(strings.TrimPrefix(string(n.Kind), "reasoning.")+` "`+n.Text)+`"`))
+		w.details("    ", n.Details())
+	}
+	if r.Conclusion != nil {
+		w.line("")
+		w.line("  " + w.dim(dash+"conclusion"))
+		w.details("    ", r.Conclusion.Details())
+	}
+}

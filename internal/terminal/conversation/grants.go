@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -81,4 +84,89 @@ func InvitedBy(ctx context.Context, log GrantLog, space string, who protocol.Par
 		break
 	}
 	return nil, nil //nolint:nilnil // documented
+}
+
+// grant grants a capability: /grant WHO CAPABILITY [TTL].
+func (m *Model) grant(args string) {
+	who, rest, _ := strings.Cut(args, " ")
+	who = strings.TrimPrefix(who, "@")
+	capability, ttl := strings.TrimSpace(rest), time.Duration(0)
+	if i := strings.LastIndexByte(capability, ' '); i >= 0 {
+		if d, ok := lifetime(capability[i+1:]); ok {
+			capability, ttl = strings.TrimSpace(capability[:i]), d
+		}
+	}
+	if !protocol.ValidParticipantID(who) || capability == "" {
+		m.printLines(ErrorBlock, "Usage: /grant WHO CAPABILITY [TTL], for example /grant guide mcp.request 10m.")
+		return
+	}
+	raw, err := json.RawMessage(capability), error(nil)
+	if !strings.HasPrefix(capability, "{") {
+		raw, err = json.Marshal(capability)
+	}
+	if err != nil || !json.Valid(raw) {
+		m.printLines(ErrorBlock, "The capability is not valid JSON.")
+		return
+	}
+	m.ask("Granting", protocol.Envelope{
+		// Clients of MEW treat a grant without addressees as a grant to
+		// themselves.
+		Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{protocol.ParticipantID(who)},
+		Payload: encode(grantPayload{
+			Recipient: protocol.ParticipantID(who), Capabilities: []json.RawMessage{raw}, TTL: float64(ttl / time.Second),
+		}),
+	}, nil)
+}
+
+// grantPayload is the payload of a grant or of a revocation.
+type grantPayload struct {
+	Recipient    protocol.ParticipantID `json:"recipient"`
+	Capabilities []json.RawMessage      `json:"capabilities,omitempty"`
+	TTL          float64                `json:"ttl_seconds,omitempty"`
+	GrantID      protocol.ID            `json:"grant_id,omitempty"`
+}
+
+// encode encodes a payload of strings, numbers and valid JSON.
+func encode(payload any) json.RawMessage {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// lifetime parses a duration such as 90s, 10m, 2h, or a number of seconds.
+func lifetime(s string) (time.Duration, bool) {
+	if n, err := strconv.Atoi(s); err == nil && n > 0 && n < 1<<30 {
+		return time.Duration(n) * time.Second, true
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d >= time.Second
+}
+
+// revoke revokes a grant, or all grants to a participant.
+func (m *Model) revoke(who string) {
+	who = strings.TrimPrefix(who, "@")
+	if who == "" || strings.Contains(who, " ") {
+		m.printLines(ErrorBlock, "Usage: /revoke WHO or /revoke GRANT.")
+		return
+	}
+	m.do(ReadGrants{protocol.ParticipantID(who)})
+}
+
+// revokeAll revokes the known grants that match the command.
+func (m *Model) revokeAll(e GrantsRead) {
+	if e.Err != nil {
+		m.printLines(ErrorBlock, "Could not read the grants: "+errorText(e.Err))
+		return
+	}
+	active := ActiveGrants(e.Envelopes, string(e.Request.Of), m.GatewayTime())
+	for _, g := range active {
+		m.ask("Revoking "+string(g.ID), protocol.Envelope{
+			Kind: protocol.KindCapabilityRevoke, Payload: encode(grantPayload{Recipient: g.Recipient, GrantID: g.ID}),
+		}, nil)
+	}
+	if len(active) == 0 {
+		m.printLines(ErrorBlock, "No active grant matches "+termsafe.Exact(string(e.Request.Of))+".")
+	}
 }

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/muesli/cancelreader"
 
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -101,5 +105,148 @@ func (s *session) read(in io.Reader) {
 			s.post(conversation.Typed{Text: string(line)})
 			line = nil
 		}
+	}
+}
+
+// plain writes the model as lines, each once: for screen readers, terminals
+// without cursor movement, and pipes. There are no colors and no spinner, and
+// nothing is overwritten.
+type plain struct {
+	Err error // of the first write that failed
+
+	model  *conversation.Model
+	out    io.Writer
+	echo   bool
+	queued map[*conversation.Chat]bool // messages with a notice that they wait for the connection
+}
+
+// newPlain returns a plain that writes to out. With echo, it writes typed input,
+// too, since the terminal does not show it.
+func newPlain(m *conversation.Model, out io.Writer, echo bool) *plain {
+	return &plain{model: m, out: out, echo: echo, queued: make(map[*conversation.Chat]bool)}
+}
+
+// Print writes the changes since the last call.
+func (p *plain) Print() {
+	for _, n := range p.model.TakeNews() {
+		if n.Settled {
+			p.settle(n.Block)
+		} else {
+			p.appear(n.Block)
+		}
+	}
+}
+
+// write writes a text. Lines after the first begin with a bar, so that text of
+// participants cannot imitate a line of the terminal.
+func (p *plain) write(text string) {
+	text = strings.ReplaceAll(strings.TrimRight(text, "\n "), "\n", "\n| ")
+	if _, err := fmt.Fprintln(p.out, text); err != nil && p.Err == nil {
+		p.Err = fmt.Errorf("write: %w", err)
+	}
+}
+
+// printNotice writes a notice of the terminal. No participant name begins with a star.
+func (p *plain) printNotice(text string) { p.write("* " + termsafe.Line(text)) }
+
+// list writes lines; two columns are separated by a colon.
+func (p *plain) list(l conversation.Lines) {
+	for i, text := range l.Left {
+		if right := l.RightOf(i); right != "" {
+			text += ": " + right
+		}
+		if i == 0 {
+			p.printNotice(text)
+		} else {
+			p.write("  " + termsafe.Line(text))
+		}
+	}
+}
+
+func (p *plain) appear(b *conversation.Block) {
+	m := p.model
+	if !m.Passes(b) {
+		return
+	}
+	switch b.Kind {
+	case conversation.ChatBlock:
+		p.printMessage(b.Chat)
+	case conversation.ReasoningBlock:
+		if b.Reasoning.State == block.Thinking {
+			p.printNotice(termsafe.Name(b.Reasoning.Agent) + " is reasoning…")
+		}
+	case conversation.ProposalBlock:
+		q := b.Proposal
+		p.printNotice("Proposal " + q.Title() + ": " + q.Brief())
+		p.printNotice(q.Hint())
+	case conversation.NoticeBlock, conversation.ErrorBlock:
+		p.list(b.Lines)
+	case conversation.TextBlock:
+		for _, l := range b.Lines.Left {
+			p.write(painted(l))
+		}
+	case conversation.InputBlock:
+		if p.echo {
+			p.printNotice(string(m.You) + ": " + b.Lines.Left[0])
+		}
+	}
+}
+
+func (p *plain) printMessage(c *conversation.Chat) {
+	m := p.model
+	if !c.Mine || p.echo {
+		name := termsafe.Name(c.From)
+		if c.From == m.You {
+			name = "you"
+		}
+		words, _, _ := strings.Cut(heading(m, c), " · ")
+		p.write(name + words + ": " + termsafe.Text(c.Text))
+	}
+	if c.Cut {
+		p.printNotice("Truncated; /export writes the full text.")
+	}
+	if c.State == conversation.Waiting && m.Link.Lost {
+		p.printNotice("Not connected; the message is sent when the connection is restored.")
+		p.queued[c] = true
+	}
+}
+
+func (p *plain) settle(b *conversation.Block) {
+	m, queued := p.model, p.queued[b.Chat]
+	delete(p.queued, b.Chat)
+	switch {
+	case b.Chat != nil && b.Chat.State == conversation.Refused:
+		p.printNotice("Not sent: " + b.Chat.Why)
+	case b.Chat != nil && b.Chat.WithdrawnBy != "":
+		p.printNotice("A message of " + termsafe.Name(b.Chat.From) + " was withdrawn by " + b.Chat.WithdrawnBy + ".")
+	case queued:
+		p.printNotice("Sent: " + textutil.Shorten(b.Chat.Text, 60))
+	case b.Reasoning != nil:
+		p.printNotice(endedText(m, b.Reasoning))
+		if b.Reasoning.InMessage {
+			for _, s := range b.Reasoning.Steps("") {
+				p.write("  • " + termsafe.Words(s.Text))
+			}
+		}
+	case b.Proposal != nil:
+		p.printNotice(fmt.Sprintf("Proposal %d: %s", b.Proposal.Number, b.Proposal.Decided))
+	}
+}
+
+// endedText describes, as a sentence, how a participant's reasoning ended.
+func endedText(m *conversation.Model, d *block.Reasoning) string {
+	long, why := lasted(m, d, true), ""
+	if d.Why != "" {
+		why = ": " + d.Why
+	}
+	switch name := termsafe.Name(d.Agent); d.State {
+	case block.Canceled:
+		return name + " was canceled after " + long + why + "."
+	case block.Stopped:
+		return name + " left after " + long + " of reasoning."
+	case block.Thinking:
+		return name + " resumed reasoning."
+	default:
+		return name + " thought for " + long + "."
 	}
 }
