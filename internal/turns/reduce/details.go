@@ -258,13 +258,13 @@ type ReasoningDetails struct {
 
 // ReadReasoningDetails returns the details in a payload.
 func ReadReasoningDetails(p protocol.Value) (out ReasoningDetails) {
-	refs, confidence := ids(p.Get("references")), share(p.Get("confidence"))
+	refs, confidence := idsIn(p.Get("references")), fraction(p.Get("confidence"))
 	out.Note = api.Note{
-		Confidence: confidence, Evidence: entries(p.Get("evidence")), EvidenceAgainst: entries(p.Get("evidence_against")), References: refs,
+		Confidence: confidence, Evidence: textsIn(p.Get("evidence")), EvidenceAgainst: textsIn(p.Get("evidence_against")), References: refs,
 	}
 	out.Conclusion = api.Conclusion{
-		Decision: short(p.Get("decision")), Recommendation: short(p.Get("recommendation")), Confidence: confidence,
-		KeyFactors: entries(p.Get("key_factors")), References: refs,
+		Decision: shortText(p.Get("decision")), Recommendation: shortText(p.Get("recommendation")), Confidence: confidence,
+		KeyFactors: textsIn(p.Get("key_factors")), References: refs,
 	}
 	for key, v := range p.Get("metadata").Members {
 		raw, ok := scalar(v)
@@ -290,7 +290,7 @@ func scalar(v protocol.Value) (json.RawMessage, bool) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	err := e.Encode(short(v))
+	err := e.Encode(shortText(v))
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err == nil
 }
 
@@ -306,10 +306,10 @@ func isScalar(v protocol.Value) bool {
 	return false
 }
 
-func short(v protocol.Value) string { return textutil.Shorten(v.Text(), maxText) }
+func shortText(v protocol.Value) string { return textutil.Shorten(v.Text(), maxText) }
 
-// share returns a number from 0 to 1; nil: v is none.
-func share(v protocol.Value) *float64 {
+// fraction returns a number from 0 to 1; nil: v is none.
+func fraction(v protocol.Value) *float64 {
 	if v.Type() != protocol.TypeNumber {
 		return nil
 	}
@@ -320,9 +320,9 @@ func share(v protocol.Value) *float64 {
 	return &n
 }
 
-// entries returns the texts of an array, or the one text; other values as JSON.
-func entries(v protocol.Value) (list []string) {
-	if text := short(v); text != "" {
+// textsIn returns the texts of an array, or the one text; other values as JSON.
+func textsIn(v protocol.Value) (list []string) {
+	if text := shortText(v); text != "" {
 		return []string{text}
 	}
 	for x := range v.Elements {
@@ -344,8 +344,8 @@ func entries(v protocol.Value) (list []string) {
 	return list
 }
 
-// ids returns the ids of an array, or the one id.
-func ids(v protocol.Value) (list []string) {
+// idsIn returns the ids of an array, or the one id.
+func idsIn(v protocol.Value) (list []string) {
 	if text := v.Text(); text != "" {
 		return []string{textutil.Shorten(text, maxDetailName)}
 	}
