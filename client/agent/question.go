@@ -85,7 +85,7 @@ func (q *Question) share(ctx context.Context, kind protocol.Kind, payload any) (
 	}
 	step := q.task.Inside(kind, raw)
 	step.Correlation = protocol.CorrelateTo(protocol.ID(q.Context.Last())) // the asker sees the calls that it explains
-	if err := q.task.Publish(ctx, step); err != nil {
+	if err := q.task.Out.Publish(ctx, step); err != nil {
 		return "", fmt.Errorf("share %s: %w", kind, err)
 	}
 	return step.ID, nil
@@ -93,7 +93,7 @@ func (q *Question) share(ctx context.Context, kind protocol.Kind, payload any) (
 
 // Post sends an envelope as it is, such as a chat at top level, and waits until it is in the log.
 func (q *Question) Post(ctx context.Context, draft protocol.Envelope) error {
-	return q.task.Publish(ctx, draft)
+	return q.task.Out.Publish(ctx, draft)
 }
 
 // Remarks returns the steps and chats that others wrote into the context since the last
@@ -207,7 +207,7 @@ func (q *Question) call(ctx context.Context, do func(context.Context, agent.Call
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", tool, err)
 	}
-	if host == q.task.You() {
+	if host == q.task.Runtime.You {
 		host = ""
 	}
 	q.mu.Lock()

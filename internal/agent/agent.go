@@ -188,7 +188,7 @@ func (noTools) Call(context.Context, string, json.RawMessage) (mcptools.Result, 
 type Agent struct {
 	opts    Options
 	runtime *participant.Runtime
-	out     publisher
+	out     Publisher
 	log     *slog.Logger
 	you     protocol.ParticipantID
 	space   protocol.SpaceInfo // when the agent joined
@@ -219,7 +219,7 @@ func New(opts Options) *Agent {
 	opts = opts.withDefaults()
 	welcome, runtime := opts.Space.Welcome(), participant.New(opts.Space, opts.Logger, errShutdown)
 	return &Agent{
-		opts: opts, runtime: runtime, out: publisher{Space: opts.Space, Runtime: runtime}, log: runtime.Log, you: runtime.You,
+		opts: opts, runtime: runtime, out: Publisher{Space: opts.Space, Runtime: runtime}, log: runtime.Log, you: runtime.You,
 		space:      welcome.Space,
 		addressing: intake.NewClassifier(runtime.You, opts.Name, opts.Answer, opts.MaxHops, welcome.Participants),
 		chats:      intake.RecentChats{You: runtime.You},

@@ -48,15 +48,26 @@ func (in *Inbox) expectLocked(id protocol.ID) *box {
 	return b
 }
 
-// Release closes a box and the boxes of the requests received in it.
-func (in *Inbox) Release(id protocol.ID) {
+// Release closes a box and the boxes of the requests received in it. It returns the envelopes
+// in the box that were not read.
+func (in *Inbox) Release(id protocol.ID) (unread []protocol.Envelope) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if b := in.boxes[id]; b != nil {
-		for _, request := range b.follow {
-			delete(in.boxes, request)
+	b := in.boxes[id]
+	if b == nil {
+		return nil
+	}
+	for _, request := range b.follow {
+		delete(in.boxes, request)
+	}
+	delete(in.boxes, id)
+	for {
+		select {
+		case env := <-b.in:
+			unread = append(unread, env)
+		default:
+			return unread
 		}
-		delete(in.boxes, id)
 	}
 }
 

@@ -22,10 +22,19 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 	}
 	_ = a.runtime.Gate.Wait(ctx) // a pause does not count; if ctx ended, nothing is published
 	expiry := a.opts.After(a.opts.ProposalTimeout)
-	proposed := a.newProposal(x)
+	proposed := x.p.inside(protocol.KindMCPProposal,
+		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", a.host(x)}, // which must make the call
+		field{"expires_at", a.opts.Space.Welcome().ExpiresAt(a.opts.ProposalTimeout)})
+	proposed.ID, proposed.Correlation = newID(), protocol.CorrelateTo(x.thought.ID)
 	box := a.inbox.Expect(proposed.ID)
 	defer x.p.q.place.Lend(ctx)()
-	defer a.closeProposal(ctx, x, proposed.ID, box)
+	defer func() { // every request to the agent has a response, also one that came after the decision
+		for _, env := range a.inbox.Release(proposed.ID) {
+			if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
+				a.respond(ctx, answerTo(x, &env, nil, failedCall("the proposal is decided already")))
+			}
+		}
+	}()
 	if err := a.out.Publish(ctx, proposed); err != nil {
 		if refusal, fatal := refusalOf(err); fatal == nil {
 			return refused(refusal)
@@ -50,34 +59,6 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 		case <-ctx.Done():
 			a.withdraw(proposed, "no_longer_needed")
 			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + explainCause(context.Cause(ctx))}
-		}
-	}
-}
-
-// newProposal builds the proposal of a call. It names the participant that runs
-// the tool, to which the fulfilling request must be addressed: the owner of the
-// tool, or the agent itself.
-func (a *Agent) newProposal(x *action) protocol.Envelope {
-	proposed := x.p.inside(protocol.KindMCPProposal,
-		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", a.host(x)},
-		field{"expires_at", a.opts.Space.Welcome().ExpiresAt(a.opts.ProposalTimeout)})
-	proposed.ID, proposed.Correlation = newID(), protocol.CorrelateTo(x.thought.ID)
-	return proposed
-}
-
-// closeProposal closes the box of a decided proposal, and responds to
-// fulfilling requests that arrived later: every request to the agent has a
-// response.
-func (a *Agent) closeProposal(ctx context.Context, x *action, proposal protocol.ID, box <-chan protocol.Envelope) {
-	a.inbox.Release(proposal)
-	for {
-		select {
-		case env := <-box:
-			if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
-				a.respond(ctx, answerTo(x, &env, nil, failedCall("the proposal is decided already")))
-			}
-		default:
-			return
 		}
 	}
 }

@@ -20,8 +20,8 @@ type Space interface {
 	SendAsync(ctx context.Context, draft protocol.Envelope) (*client.Pending, error)
 }
 
-// publisher publishes envelopes. It is safe for concurrent use.
-type publisher struct {
+// Publisher publishes envelopes. It is safe for concurrent use.
+type Publisher struct {
 	Space   Space
 	Runtime *participant.Runtime
 	// Sent are envelopes that this process sent and has not received back: others
@@ -36,7 +36,7 @@ func newID() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) 
 // Publish publishes envelopes in order, without waiting for one before sending
 // the next. It returns when each is admitted or refused, with the error of the
 // first that was not admitted.
-func (p *publisher) Publish(ctx context.Context, envs ...protocol.Envelope) error {
+func (p *Publisher) Publish(ctx context.Context, envs ...protocol.Envelope) error {
 	for _, err := range p.Each(ctx, envs...) {
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (p *publisher) Publish(ctx context.Context, envs ...protocol.Envelope) erro
 // longer for the envelopes already sent, because only unsent and refused envelopes
 // count as not published. If the result remains unknown, the
 // error is an *unknownError.
-func (p *publisher) Each(ctx context.Context, envs ...protocol.Envelope) []error {
+func (p *Publisher) Each(ctx context.Context, envs ...protocol.Envelope) []error {
 	errs := make([]error, len(envs))
 	waiting := make([]*client.Pending, len(envs))
 	mark := p.Runtime.Gate.Generation()
@@ -73,7 +73,7 @@ func (p *publisher) Each(ctx context.Context, envs ...protocol.Envelope) []error
 }
 
 // awaitReceipt waits for the gateway's answer to an envelope.
-func (p *publisher) awaitReceipt(ctx context.Context, w *client.Pending) error {
+func (p *Publisher) awaitReceipt(ctx context.Context, w *client.Pending) error {
 	_, err := w.Wait(ctx)
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -103,7 +103,7 @@ func MaybeSent(err error) bool {
 }
 
 // resend resends an envelope while it is refused because of a pause.
-func (p *publisher) resend(ctx context.Context, env protocol.Envelope, mark int, err error) error {
+func (p *Publisher) resend(ctx context.Context, env protocol.Envelope, mark int, err error) error {
 	for isPaused(err) && ctx.Err() == nil {
 		if err := p.Runtime.Gate.WaitRefused(ctx, mark); err != nil {
 			return err
@@ -130,7 +130,7 @@ func causeOf(ctx context.Context, err error) error {
 // Final publishes an envelope after the work has ended, so that every
 // request has a response and no context remains open, if the gateway allows it.
 // During a pause it waits and resends.
-func (p *publisher) Final(what string, env protocol.Envelope) {
+func (p *Publisher) Final(what string, env protocol.Envelope) {
 	if env.ID == "" {
 		env.ID = newID()
 	}
@@ -148,7 +148,7 @@ func (p *publisher) Final(what string, env protocol.Envelope) {
 	}
 }
 
-func (p *publisher) sendFinal(env protocol.Envelope) error {
+func (p *Publisher) sendFinal(env protocol.Envelope) error {
 	ctx, cancel := p.finalContext()
 	defer cancel()
 	_, err := p.Space.Send(ctx, env)
@@ -157,7 +157,7 @@ func (p *publisher) sendFinal(env protocol.Envelope) error {
 
 // finalContext returns a context for the envelopes that are published after the
 // work has ended. When the agent shuts down, all of them share one deadline.
-func (p *publisher) finalContext() (context.Context, context.CancelFunc) {
+func (p *Publisher) finalContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(p.Runtime.Final, participant.ClosingTime)
 }
 

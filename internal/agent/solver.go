@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"strings"
-	"time"
 
-	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/intake"
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -36,7 +34,8 @@ type Solution struct {
 	Metadata map[string]any // of the conclusion; nil: none
 }
 
-// Task is a question for a Solver. Its methods are safe for concurrent use.
+// Task is a question for a Solver, with the parts of the agent that it needs. They and the methods
+// are safe for concurrent use.
 type Task struct {
 	Chat     *protocol.Envelope
 	Text     string
@@ -47,29 +46,14 @@ type Task struct {
 	// Reply is the id of the chat with the answer.
 	Reply protocol.ID
 
+	Runtime *participant.Runtime // of the agent
+	Out     *Publisher           // of its envelopes
+	Inbox   *Inbox               // of what correlates to them
+	Place   *participant.Place   // to be lent while a person decides
+
 	agent   *Agent
 	problem *problem
 }
-
-// You returns the participant of the agent.
-func (t *Task) You() protocol.ParticipantID { return t.agent.you }
-
-// Space returns the name of the space.
-func (t *Task) Space() string { return t.agent.space.Name }
-
-// Capabilities returns the rights of the agent.
-func (t *Task) Capabilities() []json.RawMessage { return t.agent.opts.Space.Welcome().You.Capabilities }
-
-// ExpiresAt returns the time after a duration, for a proposal.
-func (t *Task) ExpiresAt(after time.Duration) string {
-	return t.agent.opts.Space.Welcome().ExpiresAt(after)
-}
-
-// Lend lets the agent answer another question while a person decides, until takeBack.
-func (t *Task) Lend(ctx context.Context) (takeBack func()) { return t.problem.q.place.Lend(ctx) }
-
-// Gate is closed while the agent is paused.
-func (t *Task) Gate() *participant.Gate { return &t.agent.runtime.Gate }
 
 // Inside returns an envelope within the context, for the participants of the question.
 func (t *Task) Inside(kind protocol.Kind, payload json.RawMessage) protocol.Envelope {
@@ -78,34 +62,8 @@ func (t *Task) Inside(kind protocol.Kind, payload json.RawMessage) protocol.Enve
 	return e
 }
 
-// Publish publishes envelopes in order. It waits during a pause.
-func (t *Task) Publish(ctx context.Context, envs ...protocol.Envelope) error {
-	return t.agent.out.Publish(ctx, envs...)
-}
-
-// Final publishes an envelope that ends a part of the work, also after the question
-// has ended.
-func (t *Task) Final(what string, env protocol.Envelope) { t.agent.out.Final(what, env) }
-
 // Streams returns the streams of a text that grows.
 func (t *Task) Streams() *DeltaStreams { return t.agent.newStreams(t.problem) }
-
-// Expect returns the envelopes that correlate to one of the agent, until the returned
-// function is called, which returns the ones that were not read.
-func (t *Task) Expect(id protocol.ID) (box <-chan protocol.Envelope, release func() []protocol.Envelope) {
-	in := t.agent.inbox.Expect(id)
-	return in, func() (rest []protocol.Envelope) {
-		t.agent.inbox.Release(id)
-		for {
-			select {
-			case env := <-in:
-				rest = append(rest, env)
-			default:
-				return rest
-			}
-		}
-	}
-}
 
 // Remarks returns the text of the remarks that other participants made in the context
 // since the last call; "": none.
@@ -117,17 +75,10 @@ func (t *Task) Remarks() string {
 	return intake.RenderRemarks(list, dropped, &t.problem.q.refs)
 }
 
-// Decline responds to a request to the agent that correlates to a proposal and does not
-// fulfill it.
-func (t *Task) Decline(request *protocol.Envelope, message string) {
-	payload := participant.Response(participant.RequestID(request), nil, &client.RPCError{Code: participant.CodeFailed, Message: message})
-	t.agent.out.Final("response", participant.RespondTo(request, payload))
-}
-
 // StreamAnswer streams an answer while it is generated, and returns it with the id of the stream
 // that carried it; "": none. After an error of the iterator the stream is withdrawn. The
 // conclusion of a part is not streamed.
-func (t *Task) StreamAnswer(ctx context.Context, deltas iter.Seq2[string, error]) (answer, stream string, err error) {
+func (t *Task) StreamAnswer(ctx context.Context, deltas iter.Seq2[string, error]) (string, string, error) {
 	var text strings.Builder
 	live := t.Streams()
 	live.Begin(true, false)
@@ -167,13 +118,13 @@ func (c *Call) step() (*toolbox, contextwindow.Record) {
 
 // Call makes a call as the agent's own loop does: the request, correlated to Thought, and a
 // proposal if the capabilities do not allow it. An error ends the question.
-func (t *Task) Call(ctx context.Context, c Call) (out contextwindow.Result, err error) {
+func (t *Task) Call(ctx context.Context, c Call) (contextwindow.Result, error) {
 	box, step := c.step()
 	results, err := t.agent.act(ctx, t.problem, box, step, nil)
-	if err == nil {
-		out = results[0]
+	if err != nil {
+		return contextwindow.Result{}, err
 	}
-	return out, err
+	return results[0], nil
 }
 
 // Propose proposes a call to the other participants and waits for the outcome.
@@ -189,7 +140,7 @@ func (a *Agent) solveBy(p *problem) (Solution, error) {
 	p.q.replyID = newID()
 	task := &Task{
 		Chat: &p.q.chat, Text: p.text, Context: p.path, Audience: p.q.private, History: p.q.history, Earlier: p.q.earlier,
-		Reply: p.q.replyID, agent: a, problem: p,
+		Reply: p.q.replyID, Runtime: a.runtime, Out: &a.out, Inbox: &a.inbox, Place: p.q.place, agent: a, problem: p,
 	}
 	var s Solution
 	err := a.guard(func() (err error) {

@@ -185,7 +185,7 @@ func (t *turn) announceLocked(c *call) {
 func (t *turn) requestLocked(c *call) protocol.Envelope {
 	t.explainLocked(c)
 	e := t.task.Inside(protocol.KindMCPRequest, nil)
-	e.To, e.Correlation = []protocol.ParticipantID{t.task.You()}, protocol.CorrelateTo(c.thought)
+	e.To, e.Correlation = []protocol.ParticipantID{t.task.Runtime.You}, protocol.CorrelateTo(c.thought)
 	e.Payload, _ = c.payload("jsonrpc", "2.0", "id", string(e.ID))
 	c.request, c.rpc = e.ID, protocol.AppendString(nil, string(e.ID))
 	return e
@@ -239,7 +239,7 @@ func (t *turn) closeCalls(err error) {
 			continue
 		}
 		if e, ok := t.failure(c, why); ok && t.answers(&e) {
-			t.task.Final("response", e)
+			t.task.Out.Final("response", e)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/acp"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/participant"
@@ -102,7 +103,7 @@ func (t *turn) outcome(o options, err error) any {
 func (t *turn) allowed(ctx context.Context, c *call) (bool, error) {
 	for {
 		t.mu.Lock()
-		if c.proposed || !participant.NamesCall(t.task.Capabilities(), t.task.You(), c.tool()) {
+		if c.proposed || !participant.NamesCall(t.task.Runtime.Space.Welcome().You.Capabilities, t.task.Runtime.You, c.tool()) {
 			t.mu.Unlock()
 			return false, nil
 		}
@@ -132,12 +133,12 @@ func (t *turn) allowed(ctx context.Context, c *call) (bool, error) {
 
 // propose proposes a call to the other participants and waits for their decision.
 func (t *turn) propose(ctx context.Context, c *call, o options) any {
-	defer t.task.Lend(ctx)()
+	defer t.task.Place.Lend(ctx)()
 	t.mu.Lock()
 	t.explainLocked(c)
 	p := t.task.Inside(protocol.KindMCPProposal, nil)
-	p.From, p.Correlation = t.task.You(), protocol.CorrelateTo(c.thought)
-	more := []any{"participant_id", string(p.From), "expires_at", t.task.ExpiresAt(t.agent.o.ProposalTimeout)}
+	p.From, p.Correlation = t.task.Runtime.You, protocol.CorrelateTo(c.thought)
+	more := []any{"participant_id", string(p.From), "expires_at", t.task.Runtime.Space.Welcome().ExpiresAt(t.agent.o.ProposalTimeout)}
 	if o.has("allow_always") {
 		more = append(more, "grant", t.grant(c))
 	}
@@ -147,9 +148,9 @@ func (t *turn) propose(ctx context.Context, c *call, o options) any {
 		return t.refuse(c, o, "Its arguments cannot be shown to the space exactly, so no participant could decide about it.")
 	}
 	p.Payload, c.proposed = payload, true
-	box, release := t.task.Expect(p.ID)
+	box := t.task.Inbox.Expect(p.ID)
 	defer func() {
-		for _, env := range release() {
+		for _, env := range t.task.Inbox.Release(p.ID) {
 			t.decline(&env)
 		}
 	}()
@@ -185,9 +186,9 @@ func (t *turn) propose(ctx context.Context, c *call, o options) any {
 // a while, for participants that may give it.
 func (t *turn) grant(c *call) map[string]any {
 	return map[string]any{
-		"recipient": t.task.You(), "ttl_seconds": int(t.agent.o.GrantTime.Seconds()),
+		"recipient": t.task.Runtime.You, "ttl_seconds": int(t.agent.o.GrantTime.Seconds()),
 		"capabilities": []any{map[string]any{
-			"kind": protocol.KindMCPRequest, "to": t.task.You(),
+			"kind": protocol.KindMCPRequest, "to": t.task.Runtime.You,
 			"payload": map[string]any{"method": "tools/call", "params": map[string]string{"name": c.tool()}},
 		}},
 	}
@@ -281,13 +282,14 @@ func (t *turn) refuse(c *call, o options, why string) any {
 
 // decline responds to a request that does not fulfill the proposal.
 func (t *turn) decline(env *protocol.Envelope) {
-	if env.Kind == protocol.KindMCPRequest && env.AddressedTo(t.task.You()) {
-		t.task.Decline(env, "this request does not fulfill the proposal, or another one has settled it")
+	if env.Kind == protocol.KindMCPRequest && env.AddressedTo(t.task.Runtime.You) {
+		fault := &client.RPCError{Code: participant.CodeFailed, Message: "this request does not fulfill the proposal, or another one has settled it"}
+		t.task.Out.Final("response", participant.RespondTo(env, participant.Response(participant.RequestID(env), nil, fault)))
 	}
 }
 
 func (t *turn) withdraw(p *protocol.Envelope, reason string) {
 	e := t.task.Inside(protocol.KindMCPWithdraw, object("reason", reason))
 	e.Correlation = protocol.CorrelateTo(p.ID)
-	t.task.Final("withdrawal", e)
+	t.task.Out.Final("withdrawal", e)
 }

@@ -23,12 +23,12 @@ func (a *Agent) firstPrompt(task *agent.Task, fresh bool) string {
 	var b strings.Builder
 	if fresh {
 		fmt.Fprintf(&b, "You are the participant %s of the space %s, which people and other agents share. "+
-			"Your last message is sent to the space as your answer; do not send it with a tool as well.\n\n", task.You(), task.Space())
+			"Your last message is sent to the space as your answer; do not send it with a tool as well.\n\n", task.Runtime.You, task.Runtime.Space.Welcome().Space.Name)
 	}
 	if fresh && len(task.History) > 0 {
 		b.WriteString("This was said in the space before, " + data + "\n")
 		for _, m := range task.History {
-			from, text := string(task.You()), m.Text
+			from, text := string(task.Runtime.You), m.Text
 			if m.Role == llm.User {
 				from, text, _ = strings.Cut(m.Text, ": ")
 			}

@@ -106,7 +106,7 @@ func (t *turn) work() (reason string, err error) {
 		reason, err = t.prompt(text)
 		switch {
 		case errors.Is(err, errPaused):
-			if err := t.task.Gate().Wait(t.ctx); err != nil {
+			if err := t.task.Runtime.Gate.Wait(t.ctx); err != nil {
 				return "", err
 			}
 			text = resumedPrompt
@@ -135,7 +135,7 @@ func (t *turn) prompt(text string) (reason string, err error) {
 	t.mu.Unlock()
 	paused := make(chan struct{})
 	go func() { // ends with ctx
-		if t.task.Gate().WaitClosed(ctx) == nil {
+		if t.task.Runtime.Gate.WaitClosed(ctx) == nil {
 			close(paused)
 		}
 	}()
@@ -241,7 +241,7 @@ func (t *turn) publish() {
 			}
 			d.Envelope = *d.instead
 		}
-		err := t.task.Publish(t.ctx, d.Envelope)
+		err := t.task.Out.Publish(t.ctx, d.Envelope)
 		if d.result != nil {
 			d.result <- err
 			continue
