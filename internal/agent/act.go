@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
@@ -61,7 +63,9 @@ func (a *Agent) act(ctx context.Context, p *problem, box *toolbox, step contextw
 	return results, nil
 }
 
-// prepare builds the reason and the request of every call.
+// prepare builds the reason and the request of every call. The request is addressed to the
+// participant that runs the tool, which is the agent itself for the agent's own tools: tool hosts of
+// mew/v0.4 execute a request without a recipient.
 func (a *Agent) prepare(p *problem, box *toolbox, step contextwindow.Record) []action {
 	group, calls := int64(-1), 0
 	for i := range step.Calls {
@@ -87,27 +91,22 @@ func (a *Agent) prepare(p *problem, box *toolbox, step contextwindow.Record) []a
 		// A request to a tool host, and its response, are visible to the asker
 		// because they correlate to the start through this thought.
 		thought.Correlation = protocol.CorrelateTo(p.startID())
-		actions[i] = action{p: p, call: c, tool: box.Find(c.Tool), thought: thought}
-		if !planner.IsBuiltin(c.Tool) {
-			actions[i].request = a.newRequest(&actions[i])
+		x := &actions[i]
+		*x = action{p: p, call: c, tool: box.Find(c.Tool), thought: thought}
+		if planner.IsBuiltin(c.Tool) {
+			continue
+		}
+		id, params := newID(), x.params()
+		if x.tool.Owner != "" { // its progress extends the wait
+			params["_meta"] = map[string]any{"progressToken": id}
+		}
+		x.request = protocol.Envelope{
+			ID: id, Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{a.host(x)}, Context: p.path,
+			Correlation: protocol.CorrelateTo(thought.ID),
+			Payload:     object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", params}),
 		}
 	}
 	return actions
-}
-
-// newRequest returns the mcp.request of a call. It is addressed to the
-// participant that runs the tool, which is the agent itself for the agent's own
-// tools: tool hosts of mew/v0.4 execute a request without a recipient.
-func (a *Agent) newRequest(x *action) protocol.Envelope {
-	id, params := newID(), x.params()
-	if x.tool.Owner != "" { // its progress extends the wait
-		params["_meta"] = map[string]any{"progressToken": id}
-	}
-	return protocol.Envelope{
-		ID: id, Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{a.host(x)}, Context: x.p.path,
-		Correlation: protocol.CorrelateTo(x.thought.ID),
-		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", params}),
-	}
 }
 
 // host returns the participant that runs the tool of a call.
@@ -118,7 +117,8 @@ func (x *action) params() map[string]any {
 }
 
 // publishRequests publishes the requests. A refusal by the capabilities is not
-// an error, because the call can still be proposed to other participants.
+// an error, because the call can still be proposed to other participants. After an error, it closes
+// the admitted requests, which will not be carried out.
 func (a *Agent) publishRequests(ctx context.Context, actions []action) error {
 	var envs []protocol.Envelope
 	var asked []*action
@@ -144,24 +144,20 @@ func (a *Agent) publishRequests(ctx context.Context, actions []action) error {
 		}
 		asked[i].refusal = refusal
 	}
-	if fatal != nil {
-		for _, x := range asked {
-			a.inbox.Release(x.request.ID)
-		}
-		a.closeRequests(admitted)
+	if fatal == nil {
+		return nil
 	}
-	return fatal
-}
-
-// closeRequests closes admitted requests that will not be carried out.
-func (a *Agent) closeRequests(admitted []*action) {
+	for _, x := range asked {
+		a.inbox.Release(x.request.ID)
+	}
 	for _, x := range admitted {
 		if x.tool.Owner != "" {
 			a.out.Final("cancellation", x.cancellation())
-			continue
+		} else {
+			a.out.Final("response", x.response(nil, errCallCancelled))
 		}
-		a.out.Final("response", x.response(nil, errCallCancelled))
 	}
+	return fatal
 }
 
 // response builds the response to the request of one of the agent's own tools.
@@ -176,7 +172,8 @@ func (x *action) response(result json.RawMessage, fault *client.RPCError) protoc
 
 // perform carries out one call and returns its result.
 func (a *Agent) perform(ctx context.Context, x *action) contextwindow.Result {
-	ctx, span := a.opts.Telemetry.Span(ctx, telemetry.ExecuteTool, x.call.Tool, a.describeCall(x)...)
+	about := append(a.describe(x.p), telemetry.ToolName.String(x.call.Tool), telemetry.ToolCallID.String(string(cmp.Or(x.request.ID, x.thought.ID))))
+	ctx, span := a.opts.Telemetry.Span(ctx, telemetry.ExecuteTool, x.call.Tool, about...)
 	defer a.inbox.Release(x.request.ID)
 	var out contextwindow.Result
 	switch {
@@ -193,7 +190,10 @@ func (a *Agent) perform(ctx context.Context, x *action) contextwindow.Result {
 	case x.tool.Owner != "":
 		out = a.callPeer(ctx, x)
 	default:
-		out = a.callOwn(ctx, x)
+		var result json.RawMessage
+		var fault *client.RPCError
+		out, result, fault = a.run(ctx, x.tool.Name, x.call.Arguments)
+		a.respond(ctx, x.response(result, fault))
 	}
 	out.Tool = x.call.Tool
 	if a.opts.Solver == nil {
@@ -207,7 +207,11 @@ func (a *Agent) perform(ctx context.Context, x *action) contextwindow.Result {
 	}
 	out.Outcome = cmp.Or(out.Outcome, contextwindow.Failure)
 	span.Set(attribute.String("meup.outcome", string(out.Outcome)))
-	span.End(errorOf(out))
+	var err error
+	if !out.Success {
+		err = errors.New(out.Error)
+	}
+	span.End(err)
 	return out
 }
 
@@ -220,7 +224,7 @@ func (a *Agent) solvePart(ctx context.Context, x *action) contextwindow.Result {
 	if err := json.Unmarshal(x.call.Arguments, &args); err != nil || args.Question == "" {
 		return failed("a sub-problem needs a question")
 	}
-	part := a.within(ctx, x.p, args.Question, args.Plan, x.thought.ID)
+	part := x.p.q.enter(ctx, &problem{path: x.p.path.Child(newID()), depth: x.p.depth + 1, text: args.Question, plan: args.Plan, cause: x.thought.ID})
 	defer x.p.q.leave(part)
 	s, err := a.solve(part)
 	if err != nil {
@@ -229,15 +233,8 @@ func (a *Agent) solvePart(ctx context.Context, x *action) contextwindow.Result {
 	return contextwindow.Result{Success: true, Text: s.Answer}
 }
 
-// callOwn calls a tool of the agent's own servers and publishes the response.
-func (a *Agent) callOwn(ctx context.Context, x *action) contextwindow.Result {
-	out, result, fault := a.run(ctx, x.tool.Name, x.call.Arguments)
-	a.respond(ctx, x.response(result, fault))
-	return out
-}
-
 // run calls one of the agent's own tools. It returns the result together with
-// the result or the error of the JSON-RPC response.
+// the result or the error of the JSON-RPC response, whose result fits into an envelope.
 func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (contextwindow.Result, json.RawMessage, *client.RPCError) {
 	res, err := a.opts.Tools.Call(ctx, name, args)
 	if err != nil {
@@ -245,7 +242,11 @@ func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (con
 		fault := callError(ctx, err)
 		return failed(fault.Message), nil, fault
 	}
-	return toolResult(res), a.fit(res), nil
+	limit := maxResult
+	if most := a.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
+		limit = min(limit, int(most)/2)
+	}
+	return toolResult(res), mcptools.Fit(res, limit), nil
 }
 
 // respond publishes a response even if the question was given up in the
@@ -375,9 +376,4 @@ func (x *action) cancellation() protocol.Envelope {
 			field{"params", map[string]any{"requestId": x.request.ID, "reason": "the result is no longer needed"}},
 		),
 	}
-}
-
-func (a *Agent) describeCall(x *action) []attribute.KeyValue {
-	id := string(cmp.Or(x.request.ID, x.thought.ID))
-	return append(a.describe(x.p), telemetry.ToolName.String(x.call.Tool), telemetry.ToolCallID.String(id))
 }

@@ -72,7 +72,7 @@ func explainCause(cause error) string {
 	)
 	switch {
 	case errors.As(cause, &refusal):
-		return fmt.Sprintf("the gateway refused it (%s: %s)", refusal.Code, trimStop(refusal.Message))
+		return fmt.Sprintf("the gateway refused it (%s: %s)", refusal.Code, strings.TrimRight(strings.TrimSpace(refusal.Message), ". "))
 	case errors.As(cause, &public):
 		return public.Public()
 	case errors.As(cause, &service):
@@ -107,5 +107,3 @@ func errorForLog(err error) string {
 	}
 	return rules.Mask(err.Error())
 }
-
-func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }

@@ -19,12 +19,20 @@ func (a *Agent) handleControl(env *protocol.Envelope) {
 		a.chats.Forget(env)
 		a.answerControl(env, protocol.KindParticipantStatus, a.status(""))
 	case protocol.KindParticipantCompact:
-		a.answerControl(env, protocol.KindParticipantCompactDone, a.compact(env))
+		messages, tokens := a.chats.Compact(env)
+		done := object(field{"status", "compacted"}, field{"freed_messages", messages}, field{"freed_tokens", tokens})
+		if messages == 0 {
+			done = object(field{"status", "skipped"}, field{"reason", "the conversation is short enough"})
+		}
+		a.answerControl(env, protocol.KindParticipantCompactDone, done)
 	case protocol.KindParticipantClear:
 		a.chats.Clear()
 		a.answerControl(env, protocol.KindParticipantStatus, a.status("cleared"))
-	case protocol.KindParticipantRestart:
-		a.restart()
+	case protocol.KindParticipantRestart: // the process, its connection and its tool servers remain
+		a.chats.Clear()
+		for _, q := range a.questions.All() {
+			q.root.cancel(errRestarted)
+		}
 		a.answerControl(env, protocol.KindParticipantStatus, a.status("restarted"))
 	}
 }
@@ -33,24 +41,6 @@ func (a *Agent) answerControl(env *protocol.Envelope, kind protocol.Kind, payloa
 	a.reply(protocol.Envelope{
 		Kind: kind, To: []protocol.ParticipantID{env.From}, Correlation: protocol.CorrelateTo(env.ID), Payload: payload,
 	})
-}
-
-// compact shortens the conversation and returns the payload of compact-done.
-func (a *Agent) compact(env *protocol.Envelope) json.RawMessage {
-	messages, tokens := a.chats.Compact(env)
-	if messages == 0 {
-		return object(field{"status", "skipped"}, field{"reason", "the conversation is short enough"})
-	}
-	return object(field{"status", "compacted"}, field{"freed_messages", messages}, field{"freed_tokens", tokens})
-}
-
-// restart cancels all questions and clears the conversation. The process, its
-// connection and its tool servers remain.
-func (a *Agent) restart() {
-	a.chats.Clear()
-	for _, q := range a.questions.All() {
-		q.root.cancel(errRestarted)
-	}
 }
 
 // status returns the payload of participant.status. An empty state means the

@@ -88,7 +88,7 @@ type (
 // askPart publishes a start that asks a participant to take a part, and waits until the part is
 // closed: by the conclusion of that participant, or by a cancel. each gets the other envelopes of
 // the participant in the context.
-func (a *Agent) askPart(ctx context.Context, start protocol.Envelope, who protocol.ParticipantID, limit time.Duration, each func(*protocol.Envelope)) (end *protocol.Envelope, err error) {
+func (a *Agent) askPart(ctx context.Context, start protocol.Envelope, who protocol.ParticipantID, limit time.Duration, each func(*protocol.Envelope)) (*protocol.Envelope, error) {
 	box := a.inbox.Expect(start.ID)
 	defer a.inbox.Release(start.ID)
 	if err := a.out.Publish(ctx, start); err != nil {
@@ -241,8 +241,9 @@ func metadata(approach string, plan planner.Plan) map[string]any {
 	return m
 }
 
-// onStart handles a reasoning.start of another participant: it may ask this
-// agent to take a part, and it may come from an agent that was not known.
+// onStart handles a reasoning.start of another participant: it may come from an agent that was not
+// known, and it may ask this agent to take a part, which the agent starts to reason about or declines.
+// Everything about the part is as public as the start: without "to" it reasons in public.
 func (a *Agent) onStart(env *protocol.Envelope) {
 	if env.From == a.you {
 		return
@@ -250,21 +251,19 @@ func (a *Agent) onStart(env *protocol.Envelope) {
 	if known := a.agents.Load(); known == nil || !slices.Contains(*known, env.From) {
 		a.noteAgents()
 	}
-	if path, ok := env.Opens(); ok && env.Context != "" && participant.AsksFor(env, a.you) {
-		a.admitPart(*env, path)
+	path, ok := env.Opens()
+	if !ok || env.Context == "" || !participant.AsksFor(env, a.you) {
+		return
 	}
-}
-
-// admitPart starts to reason about a part of another agent's question, or
-// declines it.
-func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
-	q := a.newPart(start, path)
+	q := a.questionOf(*env, a.chats.Before(env))
+	q.part = true
+	q.root = q.enter(a.runtime.Work, &problem{path: path, text: q.text, cause: env.ID, open: true})
 	decline := func(why string) {
 		q.leave(q.root)
-		a.log.Info("part declined", "context", path, "from", start.From, "reason", why)
+		a.log.Info("part declined", "context", path, "from", env.From, "reason", why)
 		a.reply(q.root.inside(protocol.KindReasoningCancel, field{"reason", why}))
 	}
-	for outer := start.Context; outer != ""; outer = outer.Parent() {
+	for outer := env.Context; outer != ""; outer = outer.Parent() {
 		if _, mine := a.contexts.Load(outer); mine {
 			decline("this is a part of my own reasoning")
 			return
@@ -273,7 +272,7 @@ func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
 	switch {
 	case strings.TrimSpace(q.text) == "":
 		decline("there is no question")
-	case !a.addressing.AllowsPart(start.From):
+	case !a.addressing.AllowsPart(env.From):
 		decline("too many parts in a row without a message of a person")
 	default:
 		switch a.start(q) {
@@ -284,15 +283,6 @@ func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
 		case participant.Accepted:
 		}
 	}
-}
-
-// newPart returns the part that a reasoning.start asks for. Everything about it
-// is as public as the start: without "to" it reasons in public.
-func (a *Agent) newPart(start protocol.Envelope, path protocol.ContextPath) *question {
-	q := a.questionOf(start, a.chats.Before(&start))
-	q.part = true
-	q.root = q.enter(a.runtime.Work, &problem{path: path, text: q.text, cause: start.ID, open: true})
-	return q
 }
 
 // claimPart waits until this process is the first of the participant that takes the part.

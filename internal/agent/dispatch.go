@@ -40,8 +40,12 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 		a.onOwnStart(env, mine)
 		a.onStart(env)
 	case protocol.KindChat:
-		if env.From == a.you && !mine {
-			a.onTakeover(env)
+		if env.From == a.you && !mine { // another process of the participant has answered
+			for _, id := range env.Correlation.IDs {
+				if q := a.questions.Get(id); q != nil {
+					q.root.cancel(errTakenOver)
+				}
+			}
 		} else if a.addressing.IsQuestion(env) {
 			a.admit(*env)
 		}
@@ -66,7 +70,7 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 
 // admit starts to answer a question, or replies that too many are queued.
 func (a *Agent) admit(chat protocol.Envelope) {
-	q := a.newQuestion(chat)
+	q := a.newQuestion(chat, a.chats.Before(&chat))
 	switch a.start(q) {
 	case participant.Duplicate:
 		q.leave(q.root)
@@ -74,7 +78,7 @@ func (a *Agent) admit(chat protocol.Envelope) {
 		q.leave(q.root)
 		a.log.Warn("question refused: too many are waiting", "question", chat.ID, "from", chat.From)
 		refusal := q.reply("I have too many questions before me. Please ask again in a moment.")
-		refusal.ID = refusalID(chat.ID)
+		refusal.ID = sharedID("refusal of " + chat.ID)
 		a.reply(refusal)
 	case participant.Accepted:
 	}
@@ -99,16 +103,6 @@ func (a *Agent) drop(q *question) {
 	select {
 	case a.freed <- struct{}{}:
 	default:
-	}
-}
-
-// onTakeover cancels a question that another process of the same participant
-// has answered.
-func (a *Agent) onTakeover(env *protocol.Envelope) {
-	for _, id := range env.Correlation.IDs {
-		if q := a.questions.Get(id); q != nil {
-			q.root.cancel(errTakenOver)
-		}
 	}
 }
 
@@ -162,7 +156,11 @@ func (a *Agent) handleMCP(env *protocol.Envelope, taken bool) {
 	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && a.opts.Host != nil && !taken:
 		a.opts.Host.Handle(env)
 	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && request.Method != "" && !request.IsNotification && !taken:
-		a.decline(env, request)
+		payload := participant.Response(request.ID, nil, &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "this participant offers no tools"})
+		if request.Method == "ping" {
+			payload = participant.Response(request.ID, json.RawMessage(`{}`), nil)
+		}
+		a.reply(participant.RespondTo(env, payload)) // it saves the requester a timeout
 	}
 }
 
@@ -172,16 +170,6 @@ func offersTools(env *protocol.Envelope) bool {
 		Offers []string `json:"offers"`
 	}
 	return env.Kind == protocol.KindParticipantStatus && json.Unmarshal(env.Payload, &p) == nil && slices.Contains(p.Offers, "tools")
-}
-
-// decline responds to a request to the agent itself. The agent uses tools and
-// offers none; a response saves the requester a timeout.
-func (a *Agent) decline(env *protocol.Envelope, request participant.Request) {
-	payload := participant.Response(request.ID, nil, &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "this participant offers no tools"})
-	if request.Method == "ping" {
-		payload = participant.Response(request.ID, json.RawMessage(`{}`), nil)
-	}
-	a.reply(participant.RespondTo(env, payload))
 }
 
 // reply queues a short reply.
@@ -245,7 +233,7 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 			a.runtime.Group.Go(func() { a.takeOverWhenGone(q, 0, true) })
 			continue
 		}
-		q := a.newQuestion(chat)
+		q := a.newQuestion(chat, a.chats.Before(&chat))
 		a.questions.Hold(&q.chat, q)
 		questions = append(questions, q)
 	}
@@ -283,9 +271,10 @@ func (a *Agent) resumeOrAwait(q *question, work *intake.Backlog) {
 	}
 }
 
-// resume starts to answer a question of the log, unless it was settled while earlier attempts
-// were closed, or another process has begun to answer it after the position asked; it reports
-// the latter. It gives up a question that may end each process that works on it.
+// resume starts to answer a question of the log as soon as a place is free, unless it is withdrawn
+// before, was settled while earlier attempts were closed, or another process has begun to answer it
+// after the position asked; it reports the latter. It gives up a question that may end each process
+// that works on it.
 func (a *Agent) resume(q *question, work *intake.Backlog, asked protocol.Seq) (behind bool) {
 	behind = work.BegunAfter(q.chat.ID, asked)
 	if behind || work.Settled(q.chat.ID) {
@@ -296,21 +285,14 @@ func (a *Agent) resume(q *question, work *intake.Backlog, asked protocol.Seq) (b
 		a.log.Error("question given up: the process ended during each attempt to answer it", "question", q.chat.ID, "attempts", n)
 		a.drop(q)
 		end := q.stopped(errGivenUp)
-		end.ID = givenUpID(q.chat.ID)
+		end.ID = sharedID("end of " + q.chat.ID)
 		a.out.Final("answer", end)
 		return false
 	}
 	q.earlier = work.Calls(q.chat.ID)
-	a.startWhenFree(q)
-	return false
-}
-
-// startWhenFree starts to answer a question as soon as a place is free, unless
-// the question is withdrawn before.
-func (a *Agent) startWhenFree(q *question) {
 	for q.root.ctx.Err() == nil {
 		if a.start(q) == participant.Accepted {
-			return
+			return false
 		}
 		select {
 		case <-a.freed:
@@ -319,4 +301,5 @@ func (a *Agent) startWhenFree(q *question) {
 	}
 	a.drop(q)
 	a.replyError(q, context.Cause(q.root.ctx))
+	return false
 }

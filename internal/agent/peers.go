@@ -57,7 +57,7 @@ func (n *peerTable) Update(you protocol.ParticipantID, here []protocol.Participa
 	defer n.mu.Unlock()
 	present, serves := make(map[protocol.ParticipantID]bool, len(here)), make(map[protocol.ParticipantID]bool)
 	for _, p := range here {
-		present[p.ID], serves[p.ID] = true, servesTools(p)
+		present[p.ID], serves[p.ID] = true, slices.Contains(p.Serves, protocol.ServesTools)
 	}
 	before := make(map[protocol.ParticipantID]bool, len(n.offers))
 	for id, o := range n.offers {
@@ -76,8 +76,6 @@ func (n *peerTable) Update(you protocol.ParticipantID, here []protocol.Participa
 	}
 	return ask
 }
-
-func servesTools(p protocol.Participant) bool { return slices.Contains(p.Serves, protocol.ServesTools) }
 
 // Renew reports whether to query a participant that announced a change.
 func (n *peerTable) Renew(id protocol.ParticipantID, now time.Time) bool {
@@ -287,7 +285,11 @@ func (a *Agent) listTools(id protocol.ParticipantID) {
 			a.log.Debug("no tools listed", "by", id, "err", err)
 			sent = !errors.Is(err, errNotSent)
 			if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
-				a.stopQueries(id, err)
+				if a.queriesOff.CompareAndSwap(false, true) { // until the rights change
+					a.log.Info("the others are not asked for their tools", "err", err)
+				}
+				a.peers.Store(id, nil, false)
+				a.peers.MarkAbsent(id)
 				return
 			}
 			break
@@ -312,15 +314,6 @@ func (a *Agent) listTools(id protocol.ParticipantID) {
 // errNotSent marks a query that was rejected, or not sent because the agent itself was
 // not connected.
 var errNotSent = errors.New("not sent")
-
-// stopQueries stops the queries until the rights change.
-func (a *Agent) stopQueries(id protocol.ParticipantID, err error) {
-	if a.queriesOff.CompareAndSwap(false, true) {
-		a.log.Info("the others are not asked for their tools", "err", err)
-	}
-	a.peers.Store(id, nil, false)
-	a.peers.MarkAbsent(id)
-}
 
 func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor string) ([]mcptools.Tool, string, error) {
 	params := map[string]string{}

@@ -64,7 +64,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 }
 
 func refused(refusal *protocol.Error) contextwindow.Result {
-	return contextwindow.Result{Outcome: contextwindow.Refused, Error: notAllowed(refusal)}
+	return contextwindow.Result{Outcome: contextwindow.Refused, Error: fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)}
 }
 
 // decided reports whether an envelope settles the proposal, and returns the

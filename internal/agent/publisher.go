@@ -137,7 +137,9 @@ func (p *Publisher) Final(what string, env protocol.Envelope) {
 	p.Sent.Add(env.ID)
 	for {
 		mark := p.Runtime.Gate.Generation()
-		err := p.sendFinal(env)
+		ctx, cancel := p.finalContext()
+		_, err := p.Space.Send(ctx, env)
+		cancel()
 		if isPaused(err) && p.Runtime.Gate.WaitRefused(p.Runtime.Work, mark) == nil {
 			continue
 		}
@@ -146,13 +148,6 @@ func (p *Publisher) Final(what string, env protocol.Envelope) {
 		}
 		return
 	}
-}
-
-func (p *Publisher) sendFinal(env protocol.Envelope) error {
-	ctx, cancel := p.finalContext()
-	defer cancel()
-	_, err := p.Space.Send(ctx, env)
-	return err
 }
 
 // finalContext returns a context for the envelopes that are published after the

@@ -79,11 +79,7 @@ type problem struct {
 	asked   []protocol.ID // remarks that ask and got no reply; owned by the goroutine of the problem
 }
 
-func (a *Agent) newQuestion(chat protocol.Envelope) *question {
-	return a.openQuestion(chat, a.chats.Before(&chat))
-}
-
-func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *question {
+func (a *Agent) newQuestion(chat protocol.Envelope, history []llm.Message) *question {
 	q := a.questionOf(chat, history)
 	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(newID()), text: q.text, cause: chat.ID})
 	return q
@@ -93,7 +89,7 @@ func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *que
 func (a *Agent) questionOf(chat protocol.Envelope, history []llm.Message) *question {
 	return &question{
 		chat: chat, text: intake.ChatText(&chat), history: history, private: intake.ChatAudience(&chat, a.you),
-		first: newFirstStart(), place: participant.NewPlace(a.turns), problems: make(map[protocol.ContextPath]*problem),
+		first: make(firstStart), place: participant.NewPlace(a.turns), problems: make(map[protocol.ContextPath]*problem),
 	}
 }
 
@@ -106,11 +102,6 @@ func (a *Agent) OldestQuestion() (oldest protocol.Seq) {
 		}
 	}
 	return oldest
-}
-
-// within opens a problem for a part of another problem.
-func (a *Agent) within(ctx context.Context, p *problem, text string, plan planner.Plan, cause protocol.ID) *problem {
-	return p.q.enter(ctx, &problem{path: p.path.Child(newID()), depth: p.depth + 1, text: text, plan: plan, cause: cause})
 }
 
 func (q *question) enter(ctx context.Context, p *problem) *problem {

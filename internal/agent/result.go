@@ -3,9 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -35,29 +33,6 @@ func refusalOf(err error) (refusal *protocol.Error, fatal error) {
 		return refusal, nil
 	}
 	return nil, err
-}
-
-func errorOf(r contextwindow.Result) error {
-	if r.Success {
-		return nil
-	}
-	return errors.New(r.Error)
-}
-
-// fit returns the result unchanged if it fits into an envelope. A result that
-// is too large, or nested too deeply for the gateway, is reduced to the items that
-// fit, and marked.
-func (a *Agent) fit(res mcptools.Result) json.RawMessage {
-	limit := maxResult
-	if most := a.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
-		limit = min(limit, int(most)/2)
-	}
-	return mcptools.Fit(res, limit)
-}
-
-// notAllowed describes a refusal for the planner and the space.
-func notAllowed(refusal *protocol.Error) string {
-	return fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)
 }
 
 // Bounds of the part of one result that the planner receives, in bytes.

@@ -110,11 +110,11 @@ func TestResume_Together(t *testing.T) {
 		agents = append(agents, a)
 	}
 	work := []*intake.Backlog{read(agents[0]), read(agents[1])}
-	if !agents[0].resume(agents[0].newQuestion(chat), work[0], asked-1) {
+	if !agents[0].resume(agents[0].newQuestion(chat, nil), work[0], asked-1) {
 		t.Error("the attempt that began later is not left to its process")
 	}
 	for i, a := range agents {
-		if a.resume(a.newQuestion(chat), work[i], asked) {
+		if a.resume(a.newQuestion(chat, nil), work[i], asked) {
 			t.Error("an attempt that began before is left alone")
 		}
 	}

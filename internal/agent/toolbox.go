@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/participant"
@@ -81,15 +80,6 @@ func (b *toolbox) Add(name string, where boxTool, t mcptools.Tool) {
 	})
 }
 
-// NoteRights sets NeedsApproval of the tools that the capabilities of the agent
-// cannot allow it to call.
-func (b *toolbox) NoteRights(you protocol.ParticipantID, capabilities []json.RawMessage) {
-	for i := range b.Plannable {
-		t := b.tools[b.Plannable[i].Name]
-		b.Plannable[i].NeedsApproval = !participant.MayCall(capabilities, cmp.Or(t.Owner, you), t.Name)
-	}
-}
-
 // NameOf returns the name that the planner uses for a tool. A tool that is not
 // offered now keeps the owner's name for it.
 func (b *toolbox) NameOf(t boxTool) string {
@@ -124,6 +114,10 @@ func (a *Agent) toolbox(p *problem) *toolbox {
 		a.peers.Wait(p.ctx, a.opts.Now())
 		b.AddOffered(a.peers.Offered())
 	}
-	b.NoteRights(a.you, a.opts.Space.Welcome().You.Capabilities)
+	capabilities := a.opts.Space.Welcome().You.Capabilities
+	for i := range b.Plannable {
+		t := b.Find(b.Plannable[i].Name)
+		b.Plannable[i].NeedsApproval = !participant.MayCall(capabilities, cmp.Or(t.Owner, a.you), t.Name)
+	}
 	return b
 }

@@ -19,12 +19,6 @@ import (
 // start is the first.
 type firstStart chan struct{}
 
-// newFirstStart returns a firstStart that is not decided.
-func newFirstStart() firstStart { return make(firstStart) }
-
-// Win decides for this process. It must be called once.
-func (f firstStart) Win() { close(f) }
-
 // Won reports whether it was decided for this process.
 func (f firstStart) Won() bool {
 	select {
@@ -139,14 +133,8 @@ func (w *TwinWatch) probe(ctx context.Context) (asked protocol.Seq, alive bool) 
 	}
 }
 
-// refusalID returns the id of the chat that refuses a question, which is the same
-// in all processes: the second one is a retry, and the question gets one refusal.
-func refusalID(question protocol.ID) protocol.ID { return sharedID("refusal of " + question) }
-
-// givenUpID returns the id of the chat that gives a question up, which is the same in all
-// processes, too.
-func givenUpID(question protocol.ID) protocol.ID { return sharedID("end of " + question) }
-
+// sharedID returns the id of a chat about a question that is the same in all processes: the second
+// one is a retry, and the question gets one.
 func sharedID(name protocol.ID) protocol.ID {
 	return protocol.ID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String())
 }
@@ -181,7 +169,7 @@ func (a *Agent) onOwnStart(env *protocol.Envelope, mine bool) {
 		switch {
 		case q == nil || q.part != part || q.first.Won():
 		case mine:
-			q.first.Win()
+			close(q.first)
 		default:
 			a.warnTwin.Do(func() {
 				a.log.Warn("another process of this participant answers questions too: each question is answered by the one that begins first")
@@ -259,7 +247,7 @@ func (a *Agent) takeOver(q *question, work *intake.Backlog, asked protocol.Seq, 
 		return false
 	}
 	a.log.Warn("the other process is gone: its question is taken over", "question", q.chat.ID)
-	next := a.openQuestion(q.chat, q.history)
+	next := a.newQuestion(q.chat, q.history)
 	a.questions.Hold(&next.chat, next)
 	a.closeAttempts(next.root.ctx, work, rest)
 	return a.resume(next, work, asked)
