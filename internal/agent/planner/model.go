@@ -99,9 +99,14 @@ type Memory struct {
 	builder *contextwindow.Builder
 }
 
-// build builds a context, with the memory's builder if mem is not nil.
+// build builds a context, with the memory's builder if mem is not nil. It has the estimated tokens
+// that the answer and the offered tools, which may change from step to step, leave, before
+// utilization.
 func (m *Model) build(ctx context.Context, mem *Memory, o *offer, in contextwindow.Input) ([]llm.Message, contextwindow.Meta, error) {
-	in.Budget = m.budget(o)
+	m.mu.Lock()
+	least := min(minBudget, m.opts.Budget) * m.opts.Utilization.Divisor()
+	in.Budget = max(least, int(m.window()/m.ratio)-estimateTools(o.tools))
+	m.mu.Unlock()
 	if mem == nil {
 		return m.newBuilder().Build(ctx, in)
 	}
@@ -123,29 +128,14 @@ func (m *Model) window() float64 {
 	return float64(m.opts.Budget - answer)
 }
 
-// budget returns the estimated tokens that the answer and the offered tools,
-// which may change from step to step, leave for the context, before utilization.
-func (m *Model) budget(o *offer) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	least := min(minBudget, m.opts.Budget) * m.opts.Utilization.Divisor()
-	return max(least, int(m.window()/m.ratio)-estimateTools(o.tools))
-}
-
-// toolBudget returns the estimated tokens that the definitions of all tools may
-// have together. It rounds the ratio up to a quarter, so that the offered tools
-// seldom change from step to step.
-func (m *Model) toolBudget() int {
+// offer returns the tools that fit the estimated tokens that the definitions of all tools may have
+// together. It rounds the ratio up to a quarter, so that the offered tools seldom change from step to
+// step. It logs each set of tools that do not fit once.
+func (m *Model) offer(s *State) *offer {
 	m.mu.Lock()
 	ratio := math.Ceil(m.ratio*4) / 4
 	m.mu.Unlock()
-	return int(toolShare * max(float64(min(minBudget, m.opts.Budget)), m.window()/ratio))
-}
-
-// offer returns the tools that fit the budget. It logs each set of tools that
-// do not fit once.
-func (m *Model) offer(s *State) *offer {
-	room := m.toolBudget()
+	room := int(toolShare * max(float64(min(minBudget, m.opts.Budget)), m.window()/ratio))
 	o := newOffer(s, room, m.log)
 	if len(o.leftOut) == 0 {
 		return o

@@ -99,10 +99,10 @@ func Marshal(v any) json.RawMessage {
 // model to read.
 func (o *offered) splitArguments(written json.RawMessage) (args json.RawMessage, reason string, err error) {
 	args, reason, err = o.strip(written)
-	if err != nil {
-		return nil, "", err
+	if err == nil {
+		err = Validate(o.tool.InputSchema, args)
 	}
-	if err := Validate(o.tool.InputSchema, args); err != nil {
+	if err != nil {
 		return nil, "", err
 	}
 	return args, reason, nil

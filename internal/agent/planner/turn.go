@@ -150,8 +150,14 @@ func (t *turn) write(ctx context.Context, why string) error {
 // finish decides on the answer in the response.
 func (t *turn) finish(resp *llm.Response) error {
 	text := strings.TrimSpace(resp.Message.Text)
-	if text == "" {
-		return emptyError(resp.Stop)
+	switch {
+	case text != "":
+	case resp.Stop == llm.StopRefusal:
+		return ErrRefused
+	case resp.Stop == llm.StopLength:
+		return ErrLength
+	default:
+		return ErrSilent
 	}
 	t.d.Action = contextwindow.Finish
 	if t.s.Open {
@@ -167,40 +173,20 @@ func (t *turn) finish(resp *llm.Response) error {
 	return nil
 }
 
-// emptyError returns the error for a response without text.
-func emptyError(stop llm.Stop) error {
-	switch stop {
-	case llm.StopRefusal:
-		return ErrRefused
-	case llm.StopLength:
-		return ErrLength
-	}
-	return ErrSilent
-}
-
-// context builds the messages for a goal and stores their metadata in the
-// decision.
-func (t *turn) context(ctx context.Context, goal contextwindow.Goal, system string) ([]llm.Message, error) {
-	messages, meta, err := t.m.build(ctx, t.s.Memory, t.offer, contextwindow.Input{
-		System: system, History: t.s.History, Question: t.s.Question, Records: t.s.Steps, Goal: goal,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("build context for %s: %w", goal, err)
-	}
-	meta.Tools, meta.ToolNames = len(t.offer.leftOut), leftOutNames(t.offer.leftOut)
-	t.d.Shown = &meta
-	return t.offer.withWireNames(messages), nil
-}
-
 // request builds the context for a goal, sets req.Messages and sends the request.
-// If the provider rejects it as too long, request sends a smaller one.
+// If the provider rejects it as too long, request sends a smaller one: with a smaller context, and
+// with the tools that fit then, unless that would remove the tool that the request forces, or all tools.
 func (t *turn) request(ctx context.Context, goal contextwindow.Goal, system string, req *llm.Request) (llm.Response, error) {
 	for sent := 1; ; sent++ {
-		messages, err := t.context(ctx, goal, system)
+		messages, meta, err := t.m.build(ctx, t.s.Memory, t.offer, contextwindow.Input{
+			System: system, History: t.s.History, Question: t.s.Question, Records: t.s.Steps, Goal: goal,
+		})
 		if err != nil {
-			return llm.Response{}, err
+			return llm.Response{}, fmt.Errorf("build context for %s: %w", goal, err)
 		}
-		req.Messages = messages
+		meta.Tools, meta.ToolNames = len(t.offer.leftOut), leftOutNames(t.offer.leftOut)
+		t.d.Shown = &meta
+		req.Messages = t.offer.withWireNames(messages)
 		resp, err := t.ask(ctx, goal, *req)
 		var refusal *llm.Error
 		if sent == maxTooLong || !errors.As(err, &refusal) || !refusal.TooLong() {
@@ -208,18 +194,11 @@ func (t *turn) request(ctx context.Context, goal contextwindow.Goal, system stri
 		}
 		t.m.log.Warn("the request was too long; sending a smaller context", "error", err)
 		t.m.shrink()
-		t.shrinkOffer(req)
+		o := t.m.offer(t.s)
+		if req.Tools != nil && len(o.tools) > 0 && (t.s.Forced == "" || o.wire[o.names[t.s.Forced]] != nil) {
+			t.offer, req.Tools = o, o.tools
+		}
 	}
-}
-
-// shrinkOffer offers the tools that fit the present budget, unless that would
-// remove the tool that the request forces, or all tools.
-func (t *turn) shrinkOffer(req *llm.Request) {
-	o := t.m.offer(t.s)
-	if req.Tools == nil || len(o.tools) == 0 || t.s.Forced != "" && o.wire[o.names[t.s.Forced]] == nil {
-		return
-	}
-	t.offer, req.Tools = o, o.tools
 }
 
 // ask sends one request to the model and adds its usage to the decision. It sends the
