@@ -285,12 +285,16 @@ func (a *Agent) onStart(env *protocol.Envelope) {
 	}
 }
 
-// claimPart waits until this process is the first of the participant that takes the part.
+// claimPart waits until this process is the first of the participant that takes the part: its claim
+// is the first in the log. The start of a part is not its own, so there is none that could decide.
 func (a *Agent) claimPart(p *problem) error {
 	if !participant.MayAllow(a.opts.Space.Welcome().You.Capabilities, protocol.KindParticipantStatus) {
 		return nil // nothing is known of other processes
 	}
-	err := a.out.Publish(p.ctx, claimPart(a.you, p.q.chat.ID))
+	err := a.out.Publish(p.ctx, protocol.Envelope{
+		Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{a.you},
+		Payload: append(protocol.AppendString([]byte(`{"status":"taken","question":`), string(p.q.chat.ID)), '}'),
+	})
 	refusal, fatal := refusalOf(err)
 	switch {
 	case refusal != nil:

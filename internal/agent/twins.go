@@ -83,7 +83,7 @@ type TwinWatch struct {
 // allowed. It returns false if the question is answered, or if ctx ends. Answers are reported to
 // a box of the inbox, which can lose some: the caller reads the log before it takes the question
 // over. A question that is withdrawn may have left an open context.
-func (w *TwinWatch) Gone(ctx context.Context, first time.Duration) (asked protocol.Seq, gone bool) {
+func (w *TwinWatch) Gone(ctx context.Context, first time.Duration) (protocol.Seq, bool) {
 	box := w.Inbox.Expect(w.Question)
 	defer w.Inbox.Release(w.Question)
 	timer := time.NewTimer(first)

@@ -100,10 +100,10 @@ func (a *Agent) Solve(ctx context.Context, task *agent.Task) (agent.Solution, er
 
 // work prompts the program until it has nothing more to read. It returns why the program
 // stopped.
-func (t *turn) work() (reason string, err error) {
+func (t *turn) work() (string, error) {
 	text := t.agent.firstPrompt(t.task, t.session.fresh)
 	for round := 0; ; round++ {
-		reason, err = t.prompt(text)
+		reason, err := t.prompt(text)
 		switch {
 		case errors.Is(err, errPaused):
 			if err := t.task.Runtime.Gate.Wait(t.ctx); err != nil {
@@ -127,7 +127,7 @@ var errPaused = errors.New("paused")
 
 // prompt sends a prompt and waits for its end. It cancels the prompt when the question
 // ends, the participant is paused, a limit is reached, or the program is silent.
-func (t *turn) prompt(text string) (reason string, err error) {
+func (t *turn) prompt(text string) (string, error) {
 	ctx, stop := context.WithCancel(t.ctx)
 	defer stop()
 	t.mu.Lock()
@@ -180,8 +180,9 @@ func (t *turn) prompt(text string) (reason string, err error) {
 	return out.Reason, nil
 }
 
-// await waits for the end of a prompt, or for the reason to cancel it.
-func (t *turn) await(done <-chan error, paused <-chan struct{}) (ended bool, err error) {
+// await waits for the end of a prompt, or for the reason to cancel it. It reports whether the prompt
+// has ended.
+func (t *turn) await(done <-chan error, paused <-chan struct{}) (bool, error) {
 	idle := t.agent.o.After(t.agent.o.IdleTimeout)
 	for {
 		select {
