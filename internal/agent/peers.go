@@ -129,15 +129,6 @@ func (n *peerTable) evictLocked(serves bool) bool {
 // so, or has listed tools before.
 func (o *offer) known() bool { return o.serves || len(o.tools) > 0 }
 
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 // Finish ends the query of a participant, unless a new query is required: the
 // participant is present, and joined or announced a change in the meantime. It
 // reports whether to query again.
@@ -155,8 +146,13 @@ func (n *peerTable) Store(id protocol.ParticipantID, tools []mcptools.Tool, none
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o := n.offers[id]
-	if o == nil || isClosed(o.settled) {
+	if o == nil {
 		return
+	}
+	select {
+	case <-o.settled: // by an earlier result
+		return
+	default:
 	}
 	o.none = none && !o.changed && !o.known()
 	o.tools = tools

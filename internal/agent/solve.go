@@ -35,10 +35,11 @@ func (a *Agent) answer(q *question) {
 	q.root.ctx = ctx
 	s, err := a.solve(q.root)
 	if err == nil && !q.part { // the conclusion of a part is its answer
-		text, more := s.Answer, []field(nil)
+		text := s.Answer
 		if q.withheld.Load() {
 			text += fmt.Sprintf(privateNote, a.you)
 		}
+		var more []field
 		if s.Stream != "" {
 			more = []field{{"stream_id", s.Stream}}
 		}
