@@ -46,16 +46,6 @@ func (f firstStart) Wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// claimPart returns the envelope by which a process takes a part that another participant gives to its
-// participant: the process whose claim is the first in the log reasons about it. The start of a
-// part is not its own, so there is none that could decide.
-func claimPart(you protocol.ParticipantID, part protocol.ID) protocol.Envelope {
-	return protocol.Envelope{
-		ID: newID(), Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{you},
-		Payload: append(protocol.AppendString([]byte(`{"status":"taken","question":`), string(part)), '}'),
-	}
-}
-
 // claimedPart returns the part that an envelope of the own participant takes; "": none.
 func claimedPart(env *protocol.Envelope) protocol.ID {
 	p := env.ParsePayload()
