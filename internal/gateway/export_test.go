@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
@@ -21,3 +22,6 @@ var ConnLimits = connLimits
 
 // Routes returns the routes of the configured adapters but hooks.
 func Routes(cfg *config.Config) []httpapi.Route { return new(Gateway).routes(cfg, nil) }
+
+// Registry exports the registry for tests.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }

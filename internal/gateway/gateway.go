@@ -1,9 +1,14 @@
+// Package gateway assembles a gateway from its configuration: journal, hub,
+// admission, WebSockets, HTTP. Apart from the commands, it is the only package
+// that imports every part. Commands and tests both start gateways through it,
+// so that the tests run the same code.
 package gateway
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -18,6 +23,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
+	"github.com/meup-protocol/meup/internal/gateway/web"
 	"github.com/meup-protocol/meup/internal/gateway/ws"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
@@ -306,3 +312,28 @@ func (i invites) LookupInvite(ctx context.Context, name string, hash [32]byte) (
 	found, ok := s.LookupInvitation(hash)
 	return access.Invitation(found), ok, nil
 }
+
+// openPage returns the page with these files, or the bundled page; nil if the
+// program has none.
+func openPage(files fs.FS) (httpapi.Page, error) {
+	open := web.Bundled
+	if files != nil {
+		open = func() (*web.Site, error) { return web.New(files) }
+	}
+	site, err := open()
+	if err != nil {
+		return nil, fmt.Errorf("open the web page: %w", err)
+	}
+	if site == nil {
+		return nil, nil //nolint:nilnil // a gateway without a page
+	}
+	return site, nil
+}
+
+// HasPage reports whether the gateway serves a web page.
+func (g *Gateway) HasPage() bool { return g.page != nil }
+
+// NewLoginCode returns a code with which one browser can sign in without the
+// token: once, and within access.CodeLifetime. It is for the "#code=" fragment
+// of the page's address, which browsers do not send.
+func (g *Gateway) NewLoginCode(token string) string { return g.codes.New(token, time.Now()) }

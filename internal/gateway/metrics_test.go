@@ -16,8 +16,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+var _ space.Observer = (*gateway.Metrics)(nil)
 
 // scrape returns the output for a scraper.
 func scrape(t *testing.T, m *gateway.Metrics) string {
