@@ -1,3 +1,10 @@
+// Package archive copies the log of a gateway: into backups, from backups, into exports.
+//
+// A backup is an archive or a folder, and has the whole log, see [Manifest]. It is made
+// while the gateway runs, from a checkpoint that it requests at a [ControlServer], or of
+// the folder of a stopped one. It has no indexes, which are built again from the log, and
+// neither the configuration nor tokens, which are not in the data folder. It is as
+// confidential as the log. An export has one space, or a thread or a job of it, for readers.
 package archive
 
 import (
@@ -20,7 +27,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
 )
 
-// BackupOptions configures Create.
+// BackupOptions configures CreateBackup.
 type BackupOptions struct {
 	Data string // the data folder of the gateway
 	// To is the file, NAME.tar.gz or NAME.tgz, or the folder to write. Force replaces
@@ -76,6 +83,7 @@ func CreateBackup(ctx context.Context, o BackupOptions) (*BackupResult, error) {
 	return create(ctx, o, to, began)
 }
 
+// create makes a backup at a destination.
 func create(ctx context.Context, o BackupOptions, to destination, began time.Time) (*BackupResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

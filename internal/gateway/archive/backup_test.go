@@ -262,7 +262,7 @@ func TestCreate_Interrupted(t *testing.T) {
 					t.Errorf("%q is left", left)
 				}
 				testkit.Eventually(t, "the checkpoint is removed", func() bool {
-					_, err := os.Stat(filepath.Join(data, SocketFolder))
+					_, err := os.Stat(filepath.Join(data, CheckpointFolder))
 					return errors.Is(err, os.ErrNotExist)
 				})
 			})

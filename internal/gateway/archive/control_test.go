@@ -135,7 +135,7 @@ func TestCheckpoint_Canceled(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	close(goOn)
-	testkit.Eventually(t, "the checkpoint is removed", func() bool { return !exists(filepath.Join(data, SocketFolder)) })
+	testkit.Eventually(t, "the checkpoint is removed", func() bool { return !exists(filepath.Join(data, CheckpointFolder)) })
 }
 
 // The socket and the checkpoint of a killed gateway are replaced.
@@ -146,14 +146,14 @@ func TestListen_AfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.SetUnlinkOnClose(false)
-	if err := errors.Join(l.Close(), checkpoint(filepath.Join(data, SocketFolder))); err != nil {
+	if err := errors.Join(l.Close(), checkpoint(filepath.Join(data, CheckpointFolder))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Checkpoint(t.Context(), data); !errors.Is(err, errNotRunning) {
 		t.Errorf("at the socket of a killed gateway: %v", err)
 	}
 	serve(t, data, checkpoint)
-	if exists(filepath.Join(data, SocketFolder)) {
+	if exists(filepath.Join(data, CheckpointFolder)) {
 		t.Error("the old checkpoint is left")
 	}
 	lease, err := Checkpoint(t.Context(), data)
@@ -227,7 +227,7 @@ func TestServe_Requests(t *testing.T) {
 			}
 		})
 	}
-	if exists(filepath.Join(data, SocketFolder)) {
+	if exists(filepath.Join(data, CheckpointFolder)) {
 		t.Error("a checkpoint was made")
 	}
 }

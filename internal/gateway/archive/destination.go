@@ -53,7 +53,7 @@ func newDestination(o BackupOptions) (destination, error) {
 	case isArchive(to) && exists && !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s exists and is not a regular file", o.To)
 	case isArchive(to):
-		return &archive{to: to, force: o.Force}, nil
+		return &backupArchive{to: to, force: o.Force}, nil
 	}
 	for _, end := range []string{".tar", ".gz", ".zip", ".zst", ".xz", ".bz2"} {
 		if strings.HasSuffix(to, end) {
@@ -65,7 +65,7 @@ func newDestination(o BackupOptions) (destination, error) {
 			return nil, fmt.Errorf("%s is not replaced: %w", o.To, err)
 		}
 	}
-	return &restoreFolder{to: to, force: o.Force}, nil
+	return &backupFolder{to: to, force: o.Force}, nil
 }
 
 func isArchive(name string) bool {
@@ -118,8 +118,8 @@ func stillFree(to string, force bool) error {
 	return nil
 }
 
-// archive is a destination that is a compressed tar file.
-type archive struct {
+// backupArchive is a destination that is a compressed tar file.
+type backupArchive struct {
 	to    string
 	force bool
 
@@ -129,7 +129,7 @@ type archive struct {
 	now  time.Time
 }
 
-func (a *archive) begin() (err error) {
+func (a *backupArchive) begin() (err error) {
 	a.file, err = os.CreateTemp(filepath.Dir(a.to), tempName(a.to))
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (a *archive) begin() (err error) {
 	return nil
 }
 
-func (a *archive) add(ctx context.Context, name string, size int64, r io.Reader, p *copyProgress) error {
+func (a *backupArchive) add(ctx context.Context, name string, size int64, r io.Reader, p *copyProgress) error {
 	err := a.tar.WriteHeader(&tar.Header{
 		Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: a.now.Truncate(time.Second), Format: tar.FormatPAX,
 	})
@@ -153,7 +153,7 @@ func (a *archive) add(ctx context.Context, name string, size int64, r io.Reader,
 	return copyAll(ctx, a.tar, r, p)
 }
 
-func (a *archive) finish() (int64, error) {
+func (a *backupArchive) finish() (int64, error) {
 	if err := errors.Join(a.tar.Close(), a.gzip.Close(), a.file.Sync()); err != nil {
 		return 0, err
 	}
@@ -164,7 +164,7 @@ func (a *archive) finish() (int64, error) {
 	return info.Size(), a.file.Close()
 }
 
-func (a *archive) commit() error {
+func (a *backupArchive) commit() error {
 	if err := stillFree(a.to, a.force); err != nil {
 		return err
 	}
@@ -174,15 +174,15 @@ func (a *archive) commit() error {
 	return entrydb.SyncDir(vfs.Default, filepath.Dir(a.to))
 }
 
-func (a *archive) discard() {
+func (a *backupArchive) discard() {
 	if a.file != nil {
 		_ = a.file.Close() // it may be closed already
 		_ = os.Remove(a.file.Name())
 	}
 }
 
-// restoreFolder is a destination that is a folder.
-type restoreFolder struct {
+// backupFolder is a destination that is a folder.
+type backupFolder struct {
 	to    string
 	force bool
 
@@ -190,7 +190,7 @@ type restoreFolder struct {
 	size int64
 }
 
-func (d *restoreFolder) begin() (err error) {
+func (d *backupFolder) begin() (err error) {
 	d.temp, err = os.MkdirTemp(filepath.Dir(d.to), tempName(d.to))
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (d *restoreFolder) begin() (err error) {
 	return os.Mkdir(filepath.Join(d.temp, logFolder), 0o700)
 }
 
-func (d *restoreFolder) add(ctx context.Context, name string, size int64, r io.Reader, p *copyProgress) error {
+func (d *backupFolder) add(ctx context.Context, name string, size int64, r io.Reader, p *copyProgress) error {
 	file, err := os.OpenFile(filepath.Join(d.temp, filepath.FromSlash(name)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -207,11 +207,11 @@ func (d *restoreFolder) add(ctx context.Context, name string, size int64, r io.R
 	return errors.Join(copyAll(ctx, file, r, p), file.Sync(), file.Close())
 }
 
-func (d *restoreFolder) finish() (int64, error) {
+func (d *backupFolder) finish() (int64, error) {
 	return d.size, errors.Join(entrydb.SyncDir(vfs.Default, filepath.Join(d.temp, logFolder)), entrydb.SyncDir(vfs.Default, d.temp))
 }
 
-func (d *restoreFolder) commit() error {
+func (d *backupFolder) commit() error {
 	if err := stillFree(d.to, d.force); err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (d *restoreFolder) commit() error {
 	return entrydb.SyncDir(vfs.Default, parent)
 }
 
-func (d *restoreFolder) discard() {
+func (d *backupFolder) discard() {
 	if d.temp != "" {
 		_ = os.RemoveAll(d.temp) // the error that led here is returned
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
@@ -78,3 +79,51 @@ func (l *folder) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[
 func (l *folder) spaceName() string { return l.space }
 
 func (l *folder) Close() error { return l.journal.Close() }
+
+// turns writes threads and jobs. It reads the log twice: once to build the index,
+// and then part by part.
+func (l *folder) turns(ctx context.Context, x *exporter) error {
+	p := newTracker(l.space, l, l.mask)
+	place := x.membership(p)
+	only, one := x.selected()
+	for e, err := range l.Range(ctx, 1, atEnd) {
+		switch {
+		case err != nil:
+			return err
+		case one:
+			place.has(ctx, e)
+		default:
+			p.Apply(ctx, e)
+		}
+		x.progress.read()
+	}
+	list := []part{only}
+	if !one {
+		list = partsOf(p)
+	} else if err := place.missing(); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("the space %s has no threads or jobs", l.space)
+	}
+	return x.parts(ctx, p, list)
+}
+
+// partsOf lists the threads and jobs, oldest first.
+func partsOf(p *turns.Tracker) (all []part) {
+	for before, more := protocol.Seq(0), true; more; more = before > 0 {
+		var list []api.Thread
+		list, before = p.Threads(turns.MaxPage, before, turns.Viewer{})
+		for _, th := range list {
+			all = append(all, part{thread: th.ThreadID, seq: th.Seq})
+		}
+	}
+	for before, more := protocol.Seq(0), true; more; more = before > 0 {
+		var list []api.Job
+		list, before = p.Jobs(turns.MaxPage, before, turns.Viewer{})
+		for _, j := range list {
+			all = append(all, part{job: j.JobID, seq: j.Seq})
+		}
+	}
+	return byBeginning(all)
+}

@@ -75,16 +75,16 @@ func (p pipe) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// progress reports the progress of an export periodically.
-type progress struct {
+// exportProgress reports the progress of an export periodically.
+type exportProgress struct {
 	to            io.Writer
 	unit          string // of written
 	seen, written int
 	last          time.Time
 }
 
-func newProgress(to io.Writer, log ExportSource, format string) *progress {
-	m := &progress{to: to, unit: "turn", last: time.Now()}
+func newExportProgress(to io.Writer, log ExportSource, format string) *exportProgress {
+	m := &exportProgress{to: to, unit: "turn", last: time.Now()}
 	_, isRemote := log.(*remote)
 	switch {
 	case format == Lines:
@@ -96,7 +96,7 @@ func newProgress(to io.Writer, log ExportSource, format string) *progress {
 }
 
 // read counts an entry of the log.
-func (m *progress) read() {
+func (m *exportProgress) read() {
 	m.seen++
 	if m.seen%1000 == 0 {
 		m.printf("%s read …\n", textutil.Count(m.seen, "envelope"))
@@ -104,18 +104,18 @@ func (m *progress) read() {
 }
 
 // wrote counts a written unit.
-func (m *progress) wrote() {
+func (m *exportProgress) wrote() {
 	m.written++
 	if m.written%1000 == 0 {
 		m.printf("%s …\n", textutil.Count(m.written, m.unit))
 	}
 }
 
-func (m *progress) printf(format string, args ...any) {
+func (m *exportProgress) printf(format string, args ...any) {
 	if time.Since(m.last) > 2*time.Second {
 		fmt.Fprintf(m.to, format, args...)
 		m.last = time.Now()
 	}
 }
 
-func (m *progress) done() { fmt.Fprintln(m.to, textutil.Count(m.written, m.unit)) }
+func (m *exportProgress) done() { fmt.Fprintln(m.to, textutil.Count(m.written, m.unit)) }

@@ -1,18 +1,3 @@
-// Package backup copies the log of a gateway, running or stopped, into an archive or a
-// folder, and restores it.
-//
-// A backup has a manifest, which comes first, and the files of the log:
-//
-//	manifest.json
-//	log/ACKNOWLEDGED
-//	log/000012.sst
-//	…
-//
-// It has no indexes, which are built again from the log, and neither the configuration
-// nor tokens, which are not in the data folder. It is as confidential as the log.
-//
-// The manifest has a SHA-256 digest of each file. It detects damage; it does not
-// authenticate a backup.
 package archive
 
 import (
@@ -41,7 +26,15 @@ const (
 	maxBytes    = 1 << 60
 )
 
-// Manifest describes a backup.
+// Manifest describes a backup. It comes first in it, and the files of the log follow:
+//
+//	manifest.json
+//	log/ACKNOWLEDGED
+//	log/000012.sst
+//	…
+//
+// It has a SHA-256 digest of each file, which detects damage; it does not authenticate a
+// backup.
 type Manifest struct {
 	Format string `json:"format"`
 	// Version is the version of the program that made the backup.
