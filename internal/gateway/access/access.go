@@ -1,6 +1,8 @@
-// Package access controls admission to spaces, for WebSocket and HTTP alike: it
-// authenticates a request, and authorizes it for the space that it names.
-// Section 4.
+// Package access controls admission to spaces, for WebSocket and HTTP alike.
+//
+// [TokenFromRequest] extracts the token of a request, a [TokenAuthenticator]
+// authenticates it, and [Admission] authorizes it for the space that the request
+// names and decides which error the peer receives. Section 4.
 package access
 
 import (

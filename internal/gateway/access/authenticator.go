@@ -36,15 +36,22 @@ type Invitation struct {
 	At          protocol.Seq // position of the invitation in the space's log
 }
 
-// TokenOptions configures an Authenticator. The zero value supports static tokens
+// TokenOptions configures a TokenAuthenticator. The zero value supports static tokens
 // and JWTs.
 type TokenOptions struct {
 	Invites Invites      // nil: no invitations
-	Client  *http.Client // for issuers; nil: NewClient()
+	Client  *http.Client // for issuers; nil: newKeyClient()
 	Log     *slog.Logger // nil: no log
 }
 
-// TokenAuthenticator authenticates tokens. Its methods may be called concurrently.
+// TokenAuthenticator authenticates tokens: it maps a token to a participant of a space,
+// by section 4 of docs/protocol.md. Its methods may be called concurrently.
+//
+// There are three types of tokens. Static tokens are in the configuration, which
+// contains only their SHA-256. Invitations are in the log of their space and are
+// looked up through [Invites]. JWTs come from an OpenID Connect issuer that the space
+// trusts. Its keys are fetched when the first of its tokens arrives, so that the
+// gateway starts even if an issuer is down.
 type TokenAuthenticator struct {
 	invites Invites
 	client  *http.Client
@@ -52,7 +59,7 @@ type TokenAuthenticator struct {
 	table   atomic.Pointer[table]
 }
 
-// NewTokenAuthenticator returns an Authenticator that uses a table.
+// NewTokenAuthenticator returns a TokenAuthenticator that uses a table.
 func NewTokenAuthenticator(t TokenTable, o TokenOptions) *TokenAuthenticator {
 	if o.Client == nil {
 		o.Client = newKeyClient()

@@ -41,7 +41,7 @@ type JWT struct {
 	ParticipantClaim string // the claim that names the participant
 }
 
-// table is a Table with indexes. It is immutable.
+// table is a TokenTable with indexes. It is immutable.
 type table struct {
 	find    func(string) (string, bool)
 	spaces  []SpaceTokens

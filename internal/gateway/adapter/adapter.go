@@ -1,5 +1,6 @@
 // Package adapter has what the adapters of other protocols share: the admission of
-// their requests, ids that are the same for a retry, and payloads.
+// their requests by a [Gate], a client of the gateway's own HTTP API, streams of
+// events, ids that are the same for a retry, and payloads.
 package adapter
 
 import (

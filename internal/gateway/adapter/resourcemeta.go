@@ -1,6 +1,3 @@
-// Package resourcemeta serves the metadata of the gateway as a protected resource
-// (RFC 9728): the issuers of the tokens that it accepts. MCP clients find by it where
-// their users log in.
 package adapter
 
 import (
@@ -19,7 +16,9 @@ const WellKnown = "/.well-known/oauth-protected-resource"
 // told without a token.
 type Issuers func() []string
 
-// ResourceMetadata serves the metadata of the resource at a path. Without issuers it is not
+// ResourceMetadata serves the metadata of the gateway as a protected resource (RFC 9728)
+// at a path: the issuers of the tokens that it accepts. MCP clients find by it where their
+// users log in. Without issuers it is not
 // found; clients then ask their users for a token.
 func ResourceMetadata(path string, issuers Issuers) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

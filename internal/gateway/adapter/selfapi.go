@@ -1,6 +1,3 @@
-// Package selfapi makes clients of the gateway's own HTTP API, for protocol
-// adapters in the same process. Requests reach the handler without a network, on
-// behalf of a request from outside, so the API checks them as any others.
 package adapter
 
 import (
@@ -19,9 +16,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// NewClient returns a client that sends requests to a handler with a token: with the
-// address, the host and the connection of the outer request. The log gets the
-// panics of the handler.
+// NewClient returns a client of the gateway's own HTTP API, for an adapter in the same
+// process. Its requests reach the handler without a network, with a token and with the
+// address, the host and the connection of the outer request, so the API checks them as
+// any others. The log gets the panics of the handler.
 func NewClient(handler http.Handler, outer *http.Request, token string, log *slog.Logger) (*api.Client, error) {
 	return api.New(api.Options{
 		URL: "http://gateway.internal", Token: token,

@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
@@ -393,7 +394,7 @@ func TestStore_DamageWhileOpen(t *testing.T) {
 	})
 	defer l.Close()
 	k.dbMu.Lock()
-	_ = k.db.Failed(errDBDamaged)
+	_ = k.db.Failed(derivedb.ErrDamaged)
 	k.dbMu.Unlock()
 	h.write("lab", 5, 6)
 	if got, want := everything(t, k, s), fold(t, log, s); got != want {
@@ -429,7 +430,7 @@ func TestStore_RowOfNonsense(t *testing.T) {
 			k := NewTurnStore(o)
 			everything(t, k, h.space("lab"))
 			k.Close()
-			db, err := openTurnDB(turnDBOptions{Dir: o.Dir})
+			db, err := openTurnDB(derivedb.Options{Dir: o.Dir})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,10 +1,3 @@
-// Package searchstore keeps the search index of a gateway: it follows the logs of
-// the open spaces, and answers searches of their participants.
-//
-//	Store   one index for all spaces; Run follows the logs, Search asks
-//
-// The index is a derived copy of the log, in a folder of its own. It is built
-// again if it is missing, damaged, of another version, or of another log.
 package derived
 
 import (
@@ -25,7 +18,7 @@ import (
 // when the search began.
 const maxWait = time.Second
 
-// SearchOptions configures a Store.
+// SearchOptions configures a SearchStore.
 type SearchOptions struct {
 	Dir string // of the index; "": in memory
 	// Spaces returns the open spaces.
@@ -36,7 +29,9 @@ type SearchOptions struct {
 	Logger *slog.Logger        // nil: discards
 }
 
-// SearchStore is the search index of a gateway. Search may be called concurrently.
+// SearchStore is the search index of a gateway, one for all spaces. Run follows the logs
+// of the open spaces; Search answers the searches of their participants, and may be
+// called concurrently.
 type SearchStore struct {
 	opts SearchOptions
 	wake chan struct{} // a search waits
@@ -59,7 +54,7 @@ type follower struct {
 	trimmed  time.Time // the last look at the oldest entry
 	wanted   bool      // a search waits for it
 	due      due       // the reason to follow it
-	turn     uint64    // Store.turn when it was last followed
+	turn     uint64    // SearchStore.turn when it was last followed
 }
 
 // due is the reason to follow a space, the most urgent first.
@@ -71,7 +66,7 @@ const (
 	dueTrim               // the index may have entries that the log has dropped
 )
 
-// NewSearchStore returns a Store. Run must be called.
+// NewSearchStore returns a SearchStore. Run must be called.
 func NewSearchStore(o SearchOptions) *SearchStore {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -84,7 +84,7 @@ func newGateway(t testing.TB, log journal.Journal) *gateway {
 	return g
 }
 
-// run starts a Store; the end of the test, or end, stops it.
+// run starts a SearchStore; the end of the test, or end, stops it.
 func (g *gateway) run(dir string) {
 	g.store = NewSearchStore(SearchOptions{Dir: dir, Spaces: g.hub.Open, Bounds: g.journal.Bounds})
 	ctx, cancel := context.WithCancel(context.Background())

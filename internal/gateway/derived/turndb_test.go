@@ -12,13 +12,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 func openDB(t rapid.TB, fs vfs.FS) *turnDB {
 	t.Helper()
-	db, err := openTurnDB(turnDBOptions{Dir: "turns", FS: fs})
+	db, err := openTurnDB(derivedb.Options{Dir: "turns", FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestDB_Closed(t *testing.T) {
 	_, list := s.Before([]byte("k"), 3, 1)
 	_, space := db.Space("lab", "log", false)
 	for name, err := range map[string]error{"get": get, "list": list, "space": space, "set": s.Set([]byte("k"), nil), "commit": s.Commit()} {
-		if !errors.Is(err, ErrDBClosed) {
+		if !errors.Is(err, derivedb.ErrClosed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -67,7 +68,7 @@ func (t *tailer) open(ctx context.Context, s *TurnStore, sp *space.Space) (*turn
 	return tracker, nil
 }
 
-// FoldTurns is the [journal.Fold] for the bases of a Store.
+// FoldTurns is the [journal.Fold] for the bases of a TurnStore.
 func FoldTurns(ctx context.Context, name string, base []byte, dropped iter.Seq2[*journal.Entry, error]) ([]byte, error) {
 	return turns.Fold(ctx, name, base, func(yield func(turns.Entry, error) bool) {
 		for e, err := range dropped {
@@ -83,7 +84,7 @@ func FoldTurns(ctx context.Context, name string, base []byte, dropped iter.Seq2[
 }
 
 func isDamaged(err error) bool {
-	return errors.Is(err, errDBDamaged) || errors.Is(err, turns.ErrDamaged)
+	return errors.Is(err, derivedb.ErrDamaged) || errors.Is(err, turns.ErrDamaged)
 }
 
 // base returns the base of the space, unless it is not of the log as it is.

@@ -11,9 +11,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Listener receives the steps of agents in one space, in order of the log. One
+// TurnListener receives the steps of agents in one space, in order of the log. One
 // goroutine may use it.
-type Listener struct {
+type TurnListener struct {
 	tailer *tailer
 	space  *space.Space
 	who    ring.Viewer
@@ -23,14 +23,14 @@ type Listener struct {
 }
 
 // Close ends the listening.
-func (l *Listener) Close() {
+func (l *TurnListener) Close() {
 	l.tailer.mu.Lock()
 	defer l.tailer.mu.Unlock()
 	delete(l.tailer.listeners, l)
 }
 
-// Update is an event as one participant receives it.
-type Update struct {
+// TurnUpdate is an event as one participant receives it.
+type TurnUpdate struct {
 	Name string
 	Seq  protocol.Seq
 	Data json.RawMessage
@@ -44,8 +44,8 @@ const maxLag = 50 * time.Millisecond
 // It waits up to maxLag for the log to be applied so far; wake is called for
 // updates that come later. An update that the log cannot be read for is yielded
 // by a later call.
-func (l *Listener) UpTo(ctx context.Context, seq protocol.Seq) iter.Seq[Update] {
-	return func(yield func(Update) bool) {
+func (l *TurnListener) UpTo(ctx context.Context, seq protocol.Seq) iter.Seq[TurnUpdate] {
+	return func(yield func(TurnUpdate) bool) {
 		upTo := min(seq, l.await(ctx, seq))
 		if upTo <= l.sent {
 			return
@@ -64,7 +64,7 @@ func (l *Listener) UpTo(ctx context.Context, seq protocol.Seq) iter.Seq[Update] 
 				return
 			}
 			l.sent = e.Seq
-			if data != nil && !yield(Update{e.Name(), e.Seq, data}) {
+			if data != nil && !yield(TurnUpdate{e.Name(), e.Seq, data}) {
 				return
 			}
 		}
@@ -73,7 +73,7 @@ func (l *Listener) UpTo(ctx context.Context, seq protocol.Seq) iter.Seq[Update] 
 }
 
 // await returns the Seq up to which events are known.
-func (l *Listener) await(ctx context.Context, seq protocol.Seq) protocol.Seq {
+func (l *TurnListener) await(ctx context.Context, seq protocol.Seq) protocol.Seq {
 	read, built := l.tailer.progress()
 	switch {
 	case built && read >= seq:
@@ -89,7 +89,7 @@ func (l *Listener) await(ctx context.Context, seq protocol.Seq) protocol.Seq {
 }
 
 // wait waits up to maxLag for a Seq to be applied.
-func (l *Listener) wait(ctx context.Context, seq protocol.Seq) (protocol.Seq, bool) {
+func (l *TurnListener) wait(ctx context.Context, seq protocol.Seq) (protocol.Seq, bool) {
 	ctx, cancel := context.WithTimeout(ctx, maxLag)
 	defer cancel()
 	l.behind = l.tailer.waitApplied(ctx, seq) != nil

@@ -1,15 +1,8 @@
-// Package turnstore follows the logs of the spaces in use and answers questions
-// about their turns.
+// Package derived keeps what a gateway derives from the logs of its spaces: the search
+// index, see [SearchStore], and the turns, see [TurnStore].
 //
-//	Store     one tailer for each space in use, which feeds a turns.Tracker
-//	turndb    the indexes of all spaces, on disk
-//	View      the turns of one space for one participant
-//	Listener  steps of agents for one event stream
-//
-// The index of a space is a derived copy of its log, up to a Seq. A tailer goes on from
-// there; it begins again if the index is missing, damaged, of another version, or of
-// another log. Then it continues the base of the space, which the log keeps of the entries
-// that retention drops.
+// Each of them follows the logs and is a copy in a folder of its own. A copy that is
+// missing, damaged, of another version, or of another log is built again.
 package derived
 
 import (
@@ -24,13 +17,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of a Store.
+// Bounds of a TurnStore.
 const (
 	// defaultSpaces is how many spaces are tracked at once.
 	defaultSpaces = 64
@@ -44,17 +38,17 @@ func cacheShare(n int) int { return min(turns.DefaultCacheBytes, cacheBytes/n) }
 // ErrTurnsClosed: the gateway is shutting down.
 var ErrTurnsClosed = errors.New("the turn store is closed: the gateway is shutting down")
 
-// errDropped: the tailer was closed to make room for another space. The Store has
+// errDropped: the tailer was closed to make room for another space. The store has
 // a new one for the next request.
 var errDropped = errors.New("the turns of the space were dropped")
 
-// TurnOptions configures a Store.
+// TurnOptions configures a TurnStore.
 type TurnOptions struct {
 	Dir string // of the indexes; "": in memory
 	// Bounds returns the oldest and the newest Seq of a log; nil: nothing is ever
 	// dropped from a log.
 	Bounds func(ctx context.Context, space string) (oldest, newest protocol.Seq, err error)
-	// Base returns what Fold made of the entries that a log has dropped; nil: there is
+	// Base returns what FoldTurns made of the entries that a log has dropped; nil: there is
 	// nothing.
 	Base func(space string) (journal.Base, error)
 	// Mask removes secrets from shown texts; nil: texts are shown as logged.
@@ -67,9 +61,14 @@ type TurnOptions struct {
 	fs vfs.FS // nil: the operating system's. Tests inject failures
 }
 
-// TurnStore tracks the turns of spaces. For each space in use one goroutine follows
-// the log and feeds a [turns.Tracker]. The number of spaces is bounded: the one
-// that was not used for longest is dropped from memory. The methods of a Store may be called concurrently.
+// TurnStore follows the logs of the spaces in use and answers questions about their
+// turns. A space in use has a tailer: one goroutine that follows the log and feeds a
+// [turns.Tracker]. The number of spaces is bounded: the one that was not used for longest
+// is dropped from memory. The methods may be called concurrently.
+//
+// The index of a space is a derived copy of its log, up to a Seq. A tailer goes on from
+// there. If it has to begin again, it continues the base of the space, which the log keeps
+// of the entries that retention drops.
 type TurnStore struct {
 	opts TurnOptions
 	ctx  context.Context //nolint:containedctx // ends with Close
@@ -86,7 +85,7 @@ type TurnStore struct {
 	closed  bool
 }
 
-// NewTurnStore returns a Store. Close must be called.
+// NewTurnStore returns a TurnStore. Close must be called.
 func NewTurnStore(o TurnOptions) *TurnStore {
 	if o.Spaces <= 0 {
 		o.Spaces = defaultSpaces
@@ -109,7 +108,7 @@ func NewTurnStore(o TurnOptions) *TurnStore {
 	return s
 }
 
-// Close stops all tailers and waits for them. Pending requests get ErrClosed.
+// Close stops all tailers and waits for them. Pending requests get ErrTurnsClosed.
 func (s *TurnStore) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -139,7 +138,7 @@ func (s *TurnStore) rows(name, log string, reset bool) (*turnSpace, error) {
 // openLocked opens the database unless it is open, and begins a new one in place of a
 // damaged one. If there can be none in its folder, it is in memory.
 func (s *TurnStore) openLocked() error {
-	o := turnDBOptions{Dir: s.opts.Dir, Logger: s.opts.Logger, FS: s.opts.fs}
+	o := derivedb.Options{Dir: s.opts.Dir, Logger: s.opts.Logger, FS: s.opts.fs}
 	if s.db != nil {
 		if !s.db.Damaged() {
 			return nil
@@ -152,7 +151,7 @@ func (s *TurnStore) openLocked() error {
 	db, err := openTurnDB(o)
 	if err != nil {
 		s.opts.Logger.Error("the index of turns is in memory until the next start", "error", err)
-		db, err = openTurnDB(turnDBOptions{Logger: s.opts.Logger})
+		db, err = openTurnDB(derivedb.Options{Logger: s.opts.Logger})
 		if err != nil {
 			return err
 		}
@@ -190,7 +189,7 @@ type TurnView struct {
 
 // View returns the turns of a space for a participant, once the log as it is now
 // has been applied, so that a writer finds its own envelopes. Errors: the log's,
-// ctx's, space.ErrRetired, ErrClosed.
+// ctx's, space.ErrRetired, ErrTurnsClosed.
 func (s *TurnStore) View(ctx context.Context, sp *space.Space, who ring.Viewer) (*TurnView, error) {
 	for {
 		t, err := s.tailer(sp, func(t *tailer) { t.waiting++ })
@@ -248,8 +247,8 @@ func viewerOf(sp *space.Space, who ring.Viewer) turns.Viewer {
 // Listen returns a listener for a participant that has received the events up to
 // a Seq. wake is called when there may be more; it must be quick and must not
 // call back. Close must be called.
-func (s *TurnStore) Listen(sp *space.Space, who ring.Viewer, after protocol.Seq, wake func()) (*Listener, error) {
-	l := &Listener{space: sp, who: who, wake: wake, sent: after}
+func (s *TurnStore) Listen(sp *space.Space, who ring.Viewer, after protocol.Seq, wake func()) (*TurnListener, error) {
+	l := &TurnListener{space: sp, who: who, wake: wake, sent: after}
 	var err error
 	l.tailer, err = s.tailer(sp, func(t *tailer) { t.listeners[l] = struct{}{} })
 	if err != nil {

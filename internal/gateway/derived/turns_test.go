@@ -107,7 +107,7 @@ func view(t *testing.T, k *TurnStore, s *space.Space, who protocol.ParticipantID
 	return v
 }
 
-func listen(t *testing.T, k *TurnStore, s *space.Space, after protocol.Seq, wake func()) *Listener {
+func listen(t *testing.T, k *TurnStore, s *space.Space, after protocol.Seq, wake func()) *TurnListener {
 	t.Helper()
 	l, err := k.Listen(s, ring.Viewer{ID: "alice"}, after, wake)
 	if err != nil {
@@ -244,7 +244,7 @@ func TestAnotherLog(t *testing.T) {
 	}
 }
 
-// A pending request gets ErrClosed when the store is closed.
+// A pending request gets ErrTurnsClosed when the store is closed.
 func TestClosed(t *testing.T) {
 	h := newHouse(t, journal.NewMemory(journal.MemoryOptions{}))
 	k := NewTurnStore(TurnOptions{})

@@ -19,7 +19,7 @@ const (
 	retryDelay = 250 * time.Millisecond
 	// saveEvery is how many entries are applied between two times that the index is
 	// saved. After a crash so many are applied again, and the ones in the tables of
-	// turndb that were not on disk.
+	// turnDB that were not on disk.
 	saveEvery = 5000
 	// flushEvery is how often the index is saved and written to disk while fewer entries
 	// are applied. So a crash after slow traffic costs the entries of this time only.
@@ -34,7 +34,7 @@ type tailer struct {
 	logID string // of the log that is applied
 	opts  TurnOptions
 	log   *slog.Logger
-	used  time.Time // guarded by Store.mu
+	used  time.Time // guarded by TurnStore.mu
 
 	mu        sync.Mutex
 	space     *space.Space       // that is followed, or was last
@@ -50,7 +50,7 @@ type tailer struct {
 	built     bool               // the log as it was at the beginning has been applied
 	advanced  chan struct{}      // closed and replaced whenever read has grown or following has ended
 	events    turns.Events
-	listeners map[*Listener]struct{}
+	listeners map[*TurnListener]struct{}
 	waiting   int // requests
 	dropped   bool
 }
@@ -58,7 +58,7 @@ type tailer struct {
 func newTailer(sp *space.Space, o TurnOptions) *tailer {
 	return &tailer{
 		name: sp.Name(), logID: sp.LogID(), opts: o, log: o.Logger.With("space", sp.Name()), advanced: make(chan struct{}),
-		listeners: make(map[*Listener]struct{}), cache: turns.DefaultCacheBytes,
+		listeners: make(map[*TurnListener]struct{}), cache: turns.DefaultCacheBytes,
 	}
 }
 
@@ -81,7 +81,7 @@ func (t *tailer) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[
 }
 
 // followLocked starts following a space, unless it is followed already. The caller holds
-// Store.mu too.
+// TurnStore.mu too.
 func (t *tailer) followLocked(s *TurnStore, sp *space.Space) {
 	if t.cancel != nil && t.space == sp {
 		return

@@ -75,7 +75,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, v caller, o spac
 // stream starts. A stream that was cut between an envelope and its updates
 // receives the updates again, which is harmless: each contains the whole turn
 // so far.
-func (s *Server) listenTurns(m *space.Member, resumed bool) *derived.Listener {
+func (s *Server) listenTurns(m *space.Member, resumed bool) *derived.TurnListener {
 	after := m.JoinedAt()
 	if m.Since != nil {
 		after = *m.Since
@@ -149,7 +149,7 @@ type eventStream struct {
 	rc           *http.ResponseController
 	writeTimeout time.Duration
 	expedited    atomic.Bool // the stream is closing: writes have a short deadline
-	updates      *derived.Listener
+	updates      *derived.TurnListener
 	last         protocol.Seq // the last seq written as an id
 	buf          []byte
 }
@@ -194,9 +194,9 @@ func (s *eventStream) control(frames []byte) {
 }
 
 // updatesUpTo returns the updates of the log up to a seq.
-func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.Seq[derived.Update] {
+func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.Seq[derived.TurnUpdate] {
 	if s.updates == nil {
-		return func(func(derived.Update) bool) {}
+		return func(func(derived.TurnUpdate) bool) {}
 	}
 	return s.updates.UpTo(ctx, upTo)
 }
@@ -230,7 +230,7 @@ func (s *eventStream) envelopes(ctx context.Context, d *space.Delivery) error {
 // update writes an update. A late update, which was created when the log was
 // first read, has no id: a stream that is cut after it resumes after the last
 // envelope.
-func (s *eventStream) update(u derived.Update) {
+func (s *eventStream) update(u derived.TurnUpdate) {
 	id := ""
 	if u.Seq >= s.last {
 		id = s.mark(u.Seq)

@@ -1,4 +1,3 @@
-// Package progress sends the progress of a request to its MCP client.
 package mcpserver
 
 import (

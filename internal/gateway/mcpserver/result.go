@@ -1,5 +1,3 @@
-// Package result has the results and errors of other participants, as they are passed
-// on to an MCP client.
 package mcpserver
 
 import (

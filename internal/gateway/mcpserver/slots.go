@@ -1,4 +1,3 @@
-// Package slots bounds how many requests run at the same time, and how many wait.
 package mcpserver
 
 import (
@@ -7,13 +6,13 @@ import (
 	"sync"
 )
 
-// SlotPool has the slots of a server.
+// SlotPool bounds how many requests of a server run at the same time, and how many wait.
 type SlotPool struct {
 	running chan struct{} // taken by requests in progress
 	waiting chan struct{} // taken by requests that wait, in place of a slot
 }
 
-// NewSlotPool returns a Pool for so many requests.
+// NewSlotPool returns a SlotPool for so many requests.
 func NewSlotPool(running, waiting int) *SlotPool {
 	return &SlotPool{make(chan struct{}, running), make(chan struct{}, waiting)}
 }

@@ -1,10 +1,11 @@
-// Package offer keeps the tools that other participants list, and decides which of
-// them an MCP client is offered, and under which names.
 package mcpserver
 
 import (
 	"encoding/json"
 	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
@@ -25,7 +26,7 @@ func ToolName(host protocol.ParticipantID, tool string) string {
 	return textutil.HashedToolName(name, id+"\x00"+tool, maxName)
 }
 
-// Rights decide which tools are listed. The gateway decides again when a tool is
+// Rights decide which tools of other participants an MCP client is offered. The gateway decides again when a tool is
 // called.
 type Rights struct{ set *capability.Set }
 
@@ -91,4 +92,42 @@ func encodeJSON(v any) json.RawMessage {
 		panic(err) // of texts, and JSON that was read
 	}
 	return text
+}
+
+// Bounds of the tools of one participant.
+const (
+	maxTools     = 500
+	maxToolBytes = 1 << 20 // of the responses to tools/list
+)
+
+// ToolList has the tools that a participant listed.
+type ToolList struct {
+	Tools []*mcp.Tool
+	At    time.Time // of the first response
+	bytes int
+}
+
+// Add adds the tools of the payload of a response to tools/list, up to the bounds,
+// and returns the cursor of the next page; "": there is none.
+func (l *ToolList) Add(payload json.RawMessage) (next string) {
+	var out struct {
+		Result struct {
+			Tools []json.RawMessage
+			Next  string `json:"nextCursor"`
+		}
+	}
+	l.bytes += len(payload)
+	if l.bytes > maxToolBytes || json.Unmarshal(payload, &out) != nil {
+		return ""
+	}
+	for _, text := range out.Result.Tools {
+		tool := new(mcp.Tool)
+		if len(l.Tools) == maxTools {
+			return ""
+		}
+		if json.Unmarshal(text, tool) == nil && tool.Name != "" {
+			l.Tools = append(l.Tools, tool)
+		}
+	}
+	return out.Result.Next
 }

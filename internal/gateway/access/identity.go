@@ -1,21 +1,12 @@
-// Package auth authenticates tokens: it maps a token to a participant of a
-// space. Section 4 of docs/protocol.md.
-//
-// There are three types of tokens. Static tokens are in the configuration,
-// which contains only their SHA-256. Invitations are in the log of their space
-// and are looked up through [Invites]. JWTs come from an OpenID Connect issuer
-// that the space trusts. Its keys are fetched when the first of its tokens
-// arrives, so that the gateway starts even if an issuer is down.
-//
-// [FromRequest] extracts the token of an HTTP request, and [Authenticator]
-// authenticates it. Package access decides which error a peer receives.
 package access
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -76,4 +67,16 @@ var (
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+// Digest is the SHA-256 of a token. Tokens themselves are not stored.
+type Digest [sha256.Size]byte
+
+// Hash returns the digest of a token.
+func Hash(token string) Digest { return sha256.Sum256([]byte(token)) }
+
+// NewToken returns a token of 32 random bytes, and its digest.
+func NewToken() (text string, hash [32]byte) {
+	text = textutil.NewToken()
+	return text, Hash(text)
 }
