@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,12 @@ var errVersion = errors.New("the index is of another version")
 
 // ErrClosed: the database was closed.
 var ErrClosed = errors.New("the index is closed")
+
+// IsNewer reports whether err is the error of a database in a format of Pebble that this
+// build does not know. Pebble has no value for it.
+func IsNewer(err error) bool {
+	return strings.Contains(err.Error(), "written in unknown format major version")
+}
 
 // Schema describes the rows of a database.
 type Schema struct {

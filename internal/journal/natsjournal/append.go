@@ -63,7 +63,7 @@ func refuseFrom(results []journal.Result, i int, err error) {
 // need.
 const messageOverhead = 512
 
-// Limit implements [natsjournal.publisherStream]. An envelope of at most max_payload always
+// Limit implements [publisherStream]. An envelope of at most max_payload always
 // fits into a block, since JSON text compresses by more than the bytes added to
 // it. Gateways should accept no larger messages.
 func (s *stream) Limit() int {
@@ -74,7 +74,7 @@ func (s *stream) Limit() int {
 	return max(int(limit)-messageOverhead, messageOverhead)
 }
 
-// Overdue implements [natsjournal.publisherStream].
+// Overdue implements [publisherStream].
 func (s *stream) Overdue() error {
 	signal(s.checkRequests)
 	if !s.j.nc.IsConnected() {
@@ -83,7 +83,7 @@ func (s *stream) Overdue() error {
 	return errNoAnswer
 }
 
-// CanSend implements [natsjournal.publisherStream].
+// CanSend implements [publisherStream].
 func (s *stream) CanSend() error {
 	if !s.j.nc.IsConnected() {
 		return errDisconnected
@@ -95,8 +95,8 @@ func (s *stream) CanSend() error {
 	return nil
 }
 
-// Send implements [natsjournal.publisherStream].
-func (s *stream) Send(ctx context.Context, m PendingMessage) (maybe bool, err error) {
+// Send implements [publisherStream].
+func (s *stream) Send(ctx context.Context, m pendingMessage) (maybe bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
 	msg := &nats.Msg{Subject: s.j.names.Subject(m.Space, m.State), Data: m.Data}

@@ -113,8 +113,8 @@ func applyInstead(t *testing.T, tool *Journal, dir, space string, m appliedMessa
 
 type noSink struct{}
 
-func (noSink) Applied(uint64, []Applied, bool) {}
-func (noSink) Trimmed(string, uint64)          {}
+func (noSink) Applied(uint64, []appliedBlock, bool) {}
+func (noSink) Trimmed(string, uint64)               {}
 
 // skipped is a message that is not applied.
 var skipped = appliedMessage{Err: errInvalidBlock}

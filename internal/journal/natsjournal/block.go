@@ -1,4 +1,3 @@
-// Package block encodes the messages of the streams that have the log.
 package natsjournal
 
 import (
@@ -78,11 +77,11 @@ type block struct {
 	Base  journal.Base       // of the space
 	Epoch string
 	Reset bool // the epoch begins with an empty log
-	Hold  Hold
+	Hold  hold
 }
 
-// Hold stops a stream that has lost entries until an epoch begins.
-type Hold struct {
+// hold stops a stream that has lost entries until an epoch begins.
+type hold struct {
 	Seq uint64 // the last message of the copy that shows the loss
 	By  string // where that copy is
 }
@@ -163,7 +162,7 @@ func encodeEpoch(name string, reset bool) []byte {
 }
 
 // encodeHold builds a block that holds a stream back.
-func encodeHold(h Hold) []byte {
+func encodeHold(h hold) []byte {
 	return append(binary.AppendUvarint([]byte{magic, version, typeHold}, h.Seq), h.By...)
 }
 
@@ -199,7 +198,7 @@ func decodeBlock(data []byte) (block, error) {
 		if !ok || seq == 0 {
 			return block{}, fmt.Errorf("%w: hold", errInvalidBlock)
 		}
-		return block{Hold: Hold{Seq: seq, By: string(by)}}, nil
+		return block{Hold: hold{Seq: seq, By: string(by)}}, nil
 	case typePacked:
 		unpacked, err := unpack(body)
 		if err != nil {

@@ -57,7 +57,7 @@ func TestDecode(t *testing.T) {
 	if b, err := decodeBlock(encodeTrim(12)); err != nil || b.Trim != 12 {
 		t.Errorf("trim: %+v, %v", b, err)
 	}
-	hold := Hold{Seq: 12, By: "host:/data"}
+	hold := hold{Seq: 12, By: "host:/data"}
 	if b, err := decodeBlock(encodeHold(hold)); err != nil || b.Hold != hold {
 		t.Errorf("hold: %+v, %v", b, err)
 	}
@@ -83,7 +83,7 @@ func TestDecode_Invalid(t *testing.T) {
 		"too many":        {many, errInvalidBlock},
 		"trim of all":     {encodeTrim(0), errInvalidBlock},
 		"base of all":     {encodeBase(journal.Base{}), errInvalidBlock},
-		"hold of nothing": {encodeHold(Hold{}), errInvalidBlock},
+		"hold of nothing": {encodeHold(hold{}), errInvalidBlock},
 		"not packed":      {[]byte{magic, version, typePacked, 1, 2, 3}, errInvalidBlock},
 		"unknown type":    {[]byte{magic, version, 99}, errInvalidBlock},
 		"more of a trim":  {append(encodeTrim(5), 1), errInvalidBlock},
@@ -100,7 +100,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encodeTrim(12))
 	f.Add(encodeBase(journal.Base{Data: []byte("folded"), Before: 12}))
 	f.Add(encodeEpoch("e", true))
-	f.Add(encodeHold(Hold{Seq: 12, By: "host:/data"}))
+	f.Add(encodeHold(hold{Seq: 12, By: "host:/data"}))
 	f.Add([]byte{magic, version, typeDrafts, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := decodeBlock(data)

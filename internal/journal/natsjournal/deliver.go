@@ -12,16 +12,16 @@ type delivery struct {
 	stream *stream
 	seq    uint64        // of the last message
 	sink   *journal.Sink // nil: no sink was set at that time
-	blocks []Applied
+	blocks []appliedBlock
 
 	// replaced, if set, is called for the spaces of the stream, after the blocks.
 	replaced *journal.Replaced
 }
 
-// Applied implements [natsjournal.Sink]: it queues applied messages for deliver.
+// Applied implements [replicaSink]: it queues applied messages for deliver.
 // Entries that the sink received before the replica was rebuilt are not sent
 // again; results are for calls in this process.
-func (s *stream) Applied(seq uint64, blocks []Applied, epoch bool) {
+func (s *stream) Applied(seq uint64, blocks []appliedBlock, epoch bool) {
 	d := delivery{stream: s, seq: seq, sink: s.j.sink.Load()}
 	for _, b := range blocks {
 		if b.Seq <= s.sinkSeq || s.announce {
@@ -42,7 +42,7 @@ func (s *stream) Applied(seq uint64, blocks []Applied, epoch bool) {
 	s.j.deliveries <- d // deliver ends after the streams
 }
 
-// Trimmed implements [natsjournal.Sink]: it requests a purge of the space.
+// Trimmed implements [replicaSink]: it requests a purge of the space.
 func (s *stream) Trimmed(space string, below uint64) {
 	s.j.addPurge(space, below)
 	signal(s.j.purgeRequests)

@@ -78,7 +78,12 @@ type mark struct {
 	Digest digest `json:"digest"`
 }
 
-// marks holds the recent marks of a stream. It is safe for concurrent use.
+// marks holds the recent marks of a stream, so that gateways can compare them. It is safe
+// for concurrent use.
+//
+// Digests are not comparable everywhere. A gateway that finds messages purged lacks the
+// entries that others drop only at the trim after them. After a gap it therefore records
+// no marks before the position at which the stream ended then.
 type marks struct {
 	mu   sync.Mutex
 	log  string // id of the log that the marks belong to

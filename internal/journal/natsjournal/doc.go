@@ -6,7 +6,7 @@
 // The source of truth is 64 JetStream streams; a space belongs to one of them by the hash of its name.
 // [Journal.Append] publishes drafts, packed into blocks of one space each, and decides nothing. Every gateway
 // follows every stream and applies the blocks in stream order, by the same rules, to its own replica, see
-// [natsjournal.replicaStream.Apply]. So all gateways make the same decision on every draft without communication.
+// [replicaStream.Apply]. So all gateways make the same decision on every draft without communication.
 //
 // A rejected draft stays in its stream as a few dead bytes; no replica has it and no reader sees it. Append
 // returns when this gateway has applied the block and the sink has the entries.
@@ -33,7 +33,7 @@
 // One gateway decides on trims and all apply them: a control block "trim this space below that Seq" is applied
 // like every other block. The block before it has the base of the space, so a new gateway has it, too. Then the
 // messages are purged from the stream. State entries have a subject of their own that is never purged.
-// [natsjournal.replica.PurgeBound] prevents the one hazard of purges.
+// [replica.PurgeBound] prevents the one hazard of purges.
 //
 // # Goroutines
 //

@@ -124,8 +124,8 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 // ignore is a sink without effects.
 type ignore struct{}
 
-func (ignore) Applied(uint64, []Applied, bool) {}
-func (ignore) Trimmed(string, uint64)          {}
+func (ignore) Applied(uint64, []appliedBlock, bool) {}
+func (ignore) Trimmed(string, uint64)               {}
 
 // openTestReplica opens an empty, complete replica.
 func openTestReplica(t *testing.T) *replica {

@@ -201,12 +201,12 @@ func (s *stream) restoreSpace(ctx context.Context, space string, from uint64) er
 	before := min(floor, blockSeq(from, 0)) // the entries that follow get Seqs from there on
 	if base.Before > 0 && before > 0 {
 		base.Before = min(base.Before, before)
-		if err := s.sendAgain(ctx, PendingMessage{Space: space, Data: encodeBase(base)}); err != nil {
+		if err := s.sendAgain(ctx, pendingMessage{Space: space, Data: encodeBase(base)}); err != nil {
 			return err
 		}
 	}
 	if before > 0 {
-		if err := s.sendAgain(ctx, PendingMessage{Space: space, Data: encodeTrim(before)}); err != nil {
+		if err := s.sendAgain(ctx, pendingMessage{Space: space, Data: encodeTrim(before)}); err != nil {
 			return err
 		}
 	}
@@ -237,12 +237,12 @@ func (s *stream) sendEntries(ctx context.Context, space string, entries []*journ
 		body, scratch = appendDraft(body, scratch, &d)
 	}
 	data := encodeDrafts([][]byte{encodeSection(len(entries), body)}, s.Limit())
-	return s.sendAgain(ctx, PendingMessage{Space: space, State: entries[0].State, Data: data})
+	return s.sendAgain(ctx, pendingMessage{Space: space, State: entries[0].State, Data: data})
 }
 
 // sendAgain sends a block, again until NATS has acknowledged it: the order in the stream
 // is the order of the copy.
-func (s *stream) sendAgain(ctx context.Context, m PendingMessage) error {
+func (s *stream) sendAgain(ctx context.Context, m pendingMessage) error {
 	s.putBack++
 	m.ID = s.j.gateway + ".restore." + s.name + "." + strconv.Itoa(s.putBack)
 	for {
@@ -288,7 +288,7 @@ func (s *stream) holdBack(ctx context.Context, info *jetstream.StreamInfo, after
 		// has lost its cluster shows an older one.
 		expect = jetstream.WithExpectLastSequence(info.State.LastSeq)
 	}
-	hold := Hold{Seq: s.local.Pos.Seq, By: host + ":" + s.j.replica.Dir()}
+	hold := hold{Seq: s.local.Pos.Seq, By: host + ":" + s.j.replica.Dir()}
 	if err := s.publishDecision(ctx, encodeHold(hold), expect); err != nil {
 		return fmt.Errorf("hold the stream back: %w", err)
 	}

@@ -14,9 +14,6 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/natsconn"
 )
 
-// ErrReplicaInUse means that another process uses the folder of the replica.
-var ErrReplicaInUse = errInUse
-
 // Defaults of [Options].
 const (
 	defaultPrefix        = "MEUP"

@@ -1,5 +1,3 @@
-// Package publisher publishes drafts to a JetStream stream by group commit: the
-// drafts of concurrent calls of Append share blocks.
 package natsjournal
 
 import (
@@ -39,15 +37,15 @@ type publisherStream interface {
 	CanSend() error
 	// Send sends a message once. The error is nil if the stream has stored it;
 	// otherwise maybe means that it may have.
-	Send(ctx context.Context, m PendingMessage) (maybe bool, err error)
+	Send(ctx context.Context, m pendingMessage) (maybe bool, err error)
 	// Limit returns the maximum size of a block.
 	Limit() int
 	// Overdue is called when an outcome is overdue. It returns the reason.
 	Overdue() error
 }
 
-// PendingMessage is a block to be sent.
-type PendingMessage struct {
+// pendingMessage is a block to be sent.
+type pendingMessage struct {
 	ID    string // the stream stores only one message with it
 	Space string
 	State bool // it has a state entry
@@ -64,11 +62,11 @@ type publisherOptions struct {
 	OnCommit func(drafts, bytes int, took time.Duration)
 }
 
-// Publisher publishes blocks to one stream, and waits until they have been
-// applied. Requests wait in a queue for each space. The queues need no bound of
+// publisher publishes drafts to one stream by group commit: the drafts of concurrent
+// calls of Append share blocks. It waits until these have been applied. Requests wait in a queue for each space. The queues need no bound of
 // their own, because there are never more requests than waiting calls of
 // Append: a call that gives up withdraws its request.
-type Publisher struct {
+type publisher struct {
 	opts    publisherOptions
 	ctx     context.Context
 	slots   chan struct{} // one for each block in flight; first come, first served
@@ -93,14 +91,14 @@ type request struct {
 	data  []byte // a section of a block
 	block []byte // a whole block instead, for a draft so large that it is packed
 
-	inflight *inflight // nil while queued; guarded by Publisher.mu
+	inflight *inflight // nil while queued; guarded by publisher.mu
 	answer   chan []journal.Result
 }
 
 // inflight is a block in flight. The fields below done are guarded by
-// Publisher.mu.
+// publisher.mu.
 type inflight struct {
-	PendingMessage // its Data is nil until it is encoded
+	pendingMessage // its Data is nil until it is encoded
 
 	since time.Time
 	done  chan struct{} // closed when the outcome is known
@@ -113,19 +111,19 @@ type inflight struct {
 }
 
 // newPublisher returns a publisher. Blocks are sent until ctx ends.
-func newPublisher(ctx context.Context, o publisherOptions) *Publisher {
-	return &Publisher{
+func newPublisher(ctx context.Context, o publisherOptions) *publisher {
+	return &publisher{
 		opts: o, ctx: ctx, slots: make(chan struct{}, maxStreamBlocks),
 		queues: make(map[string]*queue), inflight: make(map[string]*inflight),
 	}
 }
 
 // Wait waits for the blocks in flight. No Append may be in progress.
-func (p *Publisher) Wait() { p.workers.Wait() }
+func (p *publisher) Wait() { p.workers.Wait() }
 
 // Append appends the drafts with these indexes, block by block, and sets their
 // results. It ends with the first block that is unavailable or stale.
-func (p *Publisher) Append(ctx context.Context, space string, drafts []journal.Draft, indexes []int, results []journal.Result) {
+func (p *publisher) Append(ctx context.Context, space string, drafts []journal.Draft, indexes []int, results []journal.Result) {
 	for len(indexes) > 0 {
 		req := p.cut(drafts, indexes)
 		if req == nil { // a single draft that is too large
@@ -154,7 +152,7 @@ func (p *Publisher) Append(ctx context.Context, space string, drafts []journal.D
 // cut packs as many of the drafts as fit into one block, at least one; nil if
 // the first one is too large. A state draft has a block of its own, because it
 // has another subject.
-func (p *Publisher) cut(drafts []journal.Draft, indexes []int) *request {
+func (p *publisher) cut(drafts []journal.Draft, indexes []int) *request {
 	req := &request{state: drafts[indexes[0]].State, answer: make(chan []journal.Result, 1)}
 	var body, scratch []byte
 	limit := p.opts.Stream.Limit()
@@ -182,7 +180,7 @@ func (p *Publisher) cut(drafts []journal.Draft, indexes []int) *request {
 }
 
 // await submits a request and waits for its results, at most until ctx ends.
-func (p *Publisher) await(ctx context.Context, space string, req *request) []journal.Result {
+func (p *publisher) await(ctx context.Context, space string, req *request) []journal.Result {
 	timer := time.NewTimer(p.opts.Timeout)
 	defer timer.Stop()
 	p.submit(space, req)
@@ -211,7 +209,7 @@ func refusals(n int, err error) []journal.Result {
 }
 
 // submit queues a request; its results arrive on request.answer.
-func (p *Publisher) submit(space string, req *request) {
+func (p *publisher) submit(space string, req *request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.queues[space]
@@ -229,7 +227,7 @@ func (p *Publisher) submit(space string, req *request) {
 // abandon withdraws a request whose caller has given up, if possible, and
 // returns the error of its drafts; nil if it has an answer, or will have one
 // shortly.
-func (p *Publisher) abandon(space string, req *request, reason error) error {
+func (p *publisher) abandon(space string, req *request, reason error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	isReq := func(o *request) bool { return o == req }
@@ -252,7 +250,7 @@ func (p *Publisher) abandon(space string, req *request, reason error) error {
 }
 
 // work publishes the requests of a space until none waits.
-func (p *Publisher) work(space string, q *queue) {
+func (p *publisher) work(space string, q *queue) {
 	for {
 		p.slots <- struct{}{}
 		f := p.begin(space, q)
@@ -268,7 +266,7 @@ func (p *Publisher) work(space string, q *queue) {
 
 // begin removes the next block's requests from the queue. It returns nil if the
 // queue is empty, which ends the worker.
-func (p *Publisher) begin(space string, q *queue) *inflight {
+func (p *publisher) begin(space string, q *queue) *inflight {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := &inflight{since: time.Now(), done: make(chan struct{})}
@@ -303,7 +301,7 @@ func (p *Publisher) begin(space string, q *queue) *inflight {
 }
 
 // publish sends a block until it has been applied, or the time is up.
-func (p *Publisher) publish(f *inflight) {
+func (p *publisher) publish(f *inflight) {
 	ctx, cancel := context.WithTimeout(p.ctx, p.opts.Timeout)
 	defer cancel()
 	reason := p.send(ctx, f)
@@ -323,7 +321,7 @@ var errAbandoned = errors.New("no caller waits for it")
 
 // send returns when the block has been applied, when no request is left, or with
 // the reason when ctx ends.
-func (p *Publisher) send(ctx context.Context, f *inflight) error {
+func (p *publisher) send(ctx context.Context, f *inflight) error {
 	for {
 		err := p.opts.Stream.CanSend()
 		m, ok := p.beginSend(f, err == nil)
@@ -361,7 +359,7 @@ func (p *Publisher) send(ctx context.Context, f *inflight) error {
 // beginSend returns the message to send; ok is false if no requests are left. If
 // it can be sent, its requests cannot be withdrawn from now on, and endSend
 // follows.
-func (p *Publisher) beginSend(f *inflight, can bool) (m PendingMessage, ok bool) {
+func (p *publisher) beginSend(f *inflight, can bool) (m pendingMessage, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(f.requests) == 0 {
@@ -374,11 +372,11 @@ func (p *Publisher) beginSend(f *inflight, can bool) (m PendingMessage, ok bool)
 	if f.Data == nil {
 		f.Data = f.encode(p.opts.Stream.Limit())
 	}
-	return f.PendingMessage, true
+	return f.pendingMessage, true
 }
 
 // endSend records whether an attempt may have reached the stream.
-func (p *Publisher) endSend(f *inflight, maybe bool) {
+func (p *publisher) endSend(f *inflight, maybe bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f.sending = false
@@ -398,7 +396,7 @@ func (f *inflight) encode(limit int) []byte {
 
 // Applied answers the requests of a block with the results of its drafts. It
 // does nothing if no caller waits for the block, or if it is another process's.
-func (p *Publisher) Applied(id string, results []journal.Result) {
+func (p *publisher) Applied(id string, results []journal.Result) {
 	p.mu.Lock()
 	f := p.inflight[id]
 	p.mu.Unlock()
@@ -417,7 +415,7 @@ func (p *Publisher) Applied(id string, results []journal.Result) {
 
 // remove ends a block, whose requests the caller answers then. It returns false
 // if another caller has removed it.
-func (p *Publisher) remove(f *inflight) bool {
+func (p *publisher) remove(f *inflight) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.inflight[f.ID] != f {

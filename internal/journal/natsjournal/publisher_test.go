@@ -28,7 +28,7 @@ type fakeStream struct {
 }
 
 type sent struct {
-	PendingMessage
+	pendingMessage
 	refuse chan bool // ends Send: refused, or stored
 }
 
@@ -39,7 +39,7 @@ func (s *fakeStream) CanSend() error {
 	return nil
 }
 
-func (s *fakeStream) Send(ctx context.Context, m PendingMessage) (maybe bool, err error) {
+func (s *fakeStream) Send(ctx context.Context, m pendingMessage) (maybe bool, err error) {
 	a := &sent{m, make(chan bool)}
 	s.mu.Lock()
 	s.sent = append(s.sent, a)
@@ -60,7 +60,7 @@ func (s *fakeStream) Overdue() error { return errLate }
 
 // harness is a publisher in fake time.
 type harness struct {
-	*Publisher
+	*publisher
 	t      *testing.T
 	stream fakeStream
 }
@@ -70,7 +70,7 @@ func run(t *testing.T, test func(t *testing.T, h *harness)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := &harness{t: t}
-		h.Publisher = newPublisher(ctx, publisherOptions{Stream: &h.stream, Prefix: "gateway.", Timeout: time.Minute})
+		h.publisher = newPublisher(ctx, publisherOptions{Stream: &h.stream, Prefix: "gateway.", Timeout: time.Minute})
 		test(t, h)
 		synctest.Wait()
 		if len(h.queues)+len(h.inflight)+len(h.slots) > 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 )
 
-// errInUse means that another process uses the folder of the replica.
-var errInUse = errors.New("in use by another process")
+// ErrReplicaInUse means that another process uses the folder of the replica.
+var ErrReplicaInUse = errors.New("in use by another process")
 
 // errIncomplete is the reason why a replica that is being filled cannot be read.
 var errIncomplete = errors.New("the log is being read from NATS")
@@ -33,8 +33,15 @@ const (
 	metaLog    = "log"
 )
 
-// replica is a local copy of the log. Only the streams use it until it is
-// complete. Reopen, Rebuild, SetAside, Adopt and Close require that the streams
+// replica is a gateway's local copy of the log that JetStream stores: a database of
+// entries that is built by applying the messages of the streams, see
+// [replicaStream.Apply].
+//
+// It is written without sync, each batch together with the [position] of the stream that
+// it covers; after a crash the stream resumes from there. The replica can be lost at any
+// time: it is rebuilt from the streams.
+//
+// Only the streams use it until it is complete. Reopen, Rebuild, SetAside, Adopt and Close require that the streams
 // have stopped.
 type replica struct {
 	dir  string
@@ -69,7 +76,7 @@ func openReplica(dir string, log *slog.Logger) (*replica, error) {
 	// damage.
 	lock, err := vfs.Default.Lock(filepath.Join(r.dir, "replica.lock"))
 	if err != nil {
-		return nil, fmt.Errorf("replica in %s: %w: %w", r.dir, errInUse, err)
+		return nil, fmt.Errorf("replica in %s: %w: %w", r.dir, ErrReplicaInUse, err)
 	}
 	r.lock = lock
 	_ = os.RemoveAll(r.SecondDir()) // left by a killed process; the next verification tries again

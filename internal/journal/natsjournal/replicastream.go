@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/protocol"
@@ -26,21 +27,21 @@ type appliedMessage struct {
 	Space string
 	ID    string // Nats-Msg-Id, the id of the block
 	Block block
-	Err   error // natsjournal.errInvalidBlock, natsjournal.errNewerBlock
+	Err   error // errInvalidBlock, errNewerBlock
 }
 
-// Sink receives the effects of messages after they were written. [Stream.Apply]
+// replicaSink receives the effects of messages after they were written. [replicaStream.Apply]
 // calls it.
-type Sink interface {
+type replicaSink interface {
 	// Applied receives the drafts of a batch of messages, of which seq is the last
 	// one. epoch means that it began an epoch.
-	Applied(seq uint64, blocks []Applied, epoch bool)
+	Applied(seq uint64, blocks []appliedBlock, epoch bool)
 	// Trimmed receives the message below which a trimmed space needs no messages.
 	Trimmed(space string, below uint64)
 }
 
-// Applied is the outcome of the drafts of one message.
-type Applied struct {
+// appliedBlock is the outcome of the drafts of one message.
+type appliedBlock struct {
 	Seq     uint64
 	ID      string
 	Space   string
@@ -89,18 +90,19 @@ func metaHold(stream string) string     { return "hold/" + stream }
 // metaHadEpoch is the key of an epoch that the stream has or had.
 func metaHadEpoch(stream, epoch string) string { return "had/" + stream + "/" + epoch }
 
-// replicaStream applies the messages of one stream to the replica. One goroutine at a
+// replicaStream applies the messages of one stream to the replica: it decides the drafts
+// of the messages, and passes on to a [replicaSink] what they have to cause elsewhere. One goroutine at a
 // time uses it; Marks and LogID are safe for concurrent use.
 type replicaStream struct {
 	Pos   position
 	Epoch string // the name of the current epoch, "" before the first one
-	Hold  Hold   // Seq is 0 unless the stream is held back
+	Hold  hold   // Seq is 0 unless the stream is held back
 	Marks marks
 
 	r      *replica
 	name   string
 	log    *slog.Logger
-	sink   Sink
+	sink   replicaSink
 	logID  atomic.Pointer[string]
 	hasher entryHasher
 	// comparable is the position from which on the digest equals the digest of all
@@ -112,7 +114,7 @@ type replicaStream struct {
 const notComparable = math.MaxUint64
 
 // NewStream returns the stream with this name. Load has to be called first.
-func (r *replica) NewStream(name string, log *slog.Logger, sink Sink) *replicaStream {
+func (r *replica) NewStream(name string, log *slog.Logger, sink replicaSink) *replicaStream {
 	return &replicaStream{r: r, name: name, log: log, sink: sink, comparable: notComparable}
 }
 
@@ -132,7 +134,7 @@ func (s *replicaStream) Load() error {
 		return err
 	}
 	s.Epoch = string(data)
-	s.Hold = Hold{}
+	s.Hold = hold{}
 	data, err = s.r.db.Meta(metaHold(s.name))
 	if err != nil {
 		return err
@@ -254,7 +256,7 @@ var errReset = errors.New("an epoch begins with an empty log")
 //   - otherwise the draft is an entry.
 //
 // The messages follow the position. After an error the position is unchanged,
-// or after a part of the messages. Err: natsjournal.errNewerBlock, errReset, or an error of
+// or after a part of the messages. Err: errNewerBlock, errReset, or an error of
 // the database.
 func (s *replicaStream) Apply(messages []appliedMessage) error {
 	p := s.newPass()
@@ -329,9 +331,9 @@ type pass struct {
 	state  map[string]protocol.Seq // last state entry by space
 	marks  []mark
 	epoch  string // begun by the last message
-	hold   Hold
+	hold   hold
 	guards guards
-	blocks []Applied
+	blocks []appliedBlock
 
 	proposals map[spaceID]*journal.Entry // of the batch
 }
@@ -360,7 +362,7 @@ func (p *pass) add(m appliedMessage) error {
 		p.epoch = m.Block.Epoch
 		p.batch.SetMeta(metaEpoch(p.s.name), []byte(p.epoch))
 		p.batch.SetMeta(metaHadEpoch(p.s.name, p.epoch), []byte{1})
-		p.hold = Hold{}
+		p.hold = hold{}
 		p.batch.DeleteMeta(metaHold(p.s.name))
 		return nil
 	case m.Block.Hold.Seq > 0:
@@ -369,7 +371,7 @@ func (p *pass) add(m appliedMessage) error {
 		p.batch.SetMeta(metaHold(p.s.name), encodeHold(p.hold))
 		return nil
 	}
-	out := Applied{Seq: m.Seq, ID: m.ID, Space: m.Space}
+	out := appliedBlock{Seq: m.Seq, ID: m.ID, Space: m.Space}
 	for _, call := range m.Block.Calls {
 		stale := false
 		for _, d := range call {
@@ -457,5 +459,47 @@ func (p *pass) commit() error {
 	}
 	s.recordMarks(p.marks)
 	s.sink.Applied(s.Pos.Seq, p.blocks, p.epoch != "")
+	return nil
+}
+
+// spaceID is an id in a space.
+type spaceID struct {
+	space string
+	id    protocol.ID
+}
+
+// settle makes an entry name the proposal that it settles. Entries of earlier versions do
+// not, and a decision on the same proposal would follow them. The proposal's message is kept
+// as long as the entry's, so that all gateways find it.
+func (p *pass) settle(m appliedMessage, e *journal.Entry) error {
+	env := &e.Envelope
+	if env.Kind == protocol.KindMCPProposal {
+		p.proposals[spaceID{m.Space, env.ID}] = e
+	}
+	if !exchange.IsDecision(env.Kind) || e.Settles != "" {
+		return nil
+	}
+	of, err := exchange.ProposalAmong(env.Correlation.IDs, func(id protocol.ID) (*protocol.Envelope, error) {
+		if e := p.proposals[spaceID{m.Space, id}]; e != nil {
+			return &e.Envelope, nil
+		}
+		e, err := p.s.r.db.Lookup(m.Space, id)
+		if errors.Is(err, journal.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &e.Envelope, nil
+	})
+	if err != nil || of == nil || exchange.Settles(of, env) == exchange.Pending {
+		return err
+	}
+	earlier, err := p.batch.Settled(m.Space, of.ID)
+	if err != nil || earlier.Seq > 0 {
+		return err
+	}
+	e.Settles = of.ID
+	p.guards.record(m.Space, blockMessage(of.Seq), m.Seq, false)
 	return nil
 }

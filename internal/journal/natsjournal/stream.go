@@ -41,7 +41,7 @@ type stream struct {
 	name  string
 	log   *slog.Logger
 
-	publisher *Publisher
+	publisher *publisher
 
 	health atomic.Pointer[error] // why the stream is unhealthy, or nil
 	// following is set while a feed delivers and no messages are known to be

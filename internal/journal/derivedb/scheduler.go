@@ -1,26 +1,17 @@
-// Package pebbleopen has what all that open a Pebble database need: a scheduler that
-// lets it not compact before it is open, and the error of a database that a later
-// version wrote.
 package derivedb
 
 import (
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// IsNewer reports whether err is the error of a database in a format of Pebble that this
-// build does not know. Pebble has no value for it.
-func IsNewer(err error) bool {
-	return strings.Contains(err.Error(), "written in unknown format major version")
-}
+// pollCompaction is the interval at which a waiting compaction is tried again.
+const pollCompaction = 100 * time.Millisecond
 
-// poll is the interval at which a waiting compaction is tried again.
-const poll = 100 * time.Millisecond
-
-// Scheduler implements [pebble.CompactionScheduler]. It starts a compaction only if allowed
+// Scheduler implements [pebble.CompactionScheduler], so that a database does not compact
+// before it is open: it starts a compaction only if allowed
 // returns true. allowed must return false until pebble.Open has returned: Open waits for a
 // compaction that starts meanwhile.
 type Scheduler struct {
@@ -43,7 +34,7 @@ func NewScheduler(allowed func() bool) *Scheduler {
 func (s *Scheduler) Register(_ int, db pebble.DBForCompaction) {
 	s.db = db
 	s.done.Go(func() { // until Unregister
-		tick := time.NewTicker(poll)
+		tick := time.NewTicker(pollCompaction)
 		defer tick.Stop()
 		for {
 			select {
