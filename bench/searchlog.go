@@ -24,7 +24,7 @@ const fillBatch, questions = 250, 300 // envelopes, searches
 // all of them, and searches over HTTP for two words, one request after the other.
 func searchLog(n int) func(s *process, o *options) (figures, error) {
 	return func(s *process, _ *options) (figures, error) {
-		w := wire.NewSource()
+		w := wire.NewTextSource()
 		fill, err := s.fillChats(n, w)
 		if err != nil {
 			return nil, err

@@ -1,5 +1,3 @@
-// Package bare is the least that any server must do: a broadcaster that forwards
-// WebSocket frames.
 package wire
 
 import (

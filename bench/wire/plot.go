@@ -1,4 +1,3 @@
-// Package plot draws the charts of the benchmarks.
 package wire
 
 import (

@@ -1,5 +1,6 @@
-// Package wire frames and splits the messages of the benchmarks' connections: of
-// WebSocket without masking, of NATS, and of centrifuge.
+// Package wire is what the programs of the benchmarks share. It frames and splits the
+// messages of their connections (WebSocket without masking, NATS, centrifuge), makes the
+// contents of these, runs the bare broadcaster, and draws charts.
 package wire
 
 import (

@@ -34,9 +34,9 @@ const (
 func (f *logFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.file, "reasoning-log-file", os.Getenv(envLogFile), "file to which records of decisions are appended, and from which they are restored; one for each process (default $"+envLogFile+", or none)")
 	fl.BoolVar(&f.stdout, "reasoning-log-stdout", f.fromEnvironment(), "write records of decisions to standard output (default $"+envLogStdout+")")
-	fl.IntVar(&f.entries, "reasoning-log-entries", reasoner.DefaultEntries, "maximum number of records of decisions that are kept in memory")
-	fl.Int64Var(&f.bytes, "reasoning-log-bytes", reasoner.DefaultBytes, "maximum size of the kept records, and of the file before it is renamed to FILE.1")
-	fl.DurationVar(&f.age, "reasoning-log-age", reasoner.DefaultAge, "maximum age of the kept records")
+	fl.IntVar(&f.entries, "reasoning-log-entries", reasoner.DefaultLogEntries, "maximum number of records of decisions that are kept in memory")
+	fl.Int64Var(&f.bytes, "reasoning-log-bytes", reasoner.DefaultLogBytes, "maximum size of the kept records, and of the file before it is renamed to FILE.1")
+	fl.DurationVar(&f.age, "reasoning-log-age", reasoner.DefaultLogAge, "maximum age of the kept records")
 }
 
 func (f *logFlags) fromEnvironment() bool {

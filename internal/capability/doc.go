@@ -23,8 +23,7 @@
 //
 // of which only kind is required. It selects a request when all its parts do;
 // an absent part selects everything. A request is allowed when any capability
-// selects it and no deny rule does. The package pattern has the language of the
-// parts.
+// selects it and no deny rule does. [Pattern] has the language of the parts.
 //
 // # Observe
 //

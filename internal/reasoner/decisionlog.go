@@ -1,6 +1,3 @@
-// Package decisionlog keeps the latest decisions of a service for queries: a
-// [Store] in memory, bounded by entries, bytes and age. It can copy records to
-// a file, which restores them after a restart, and to standard output.
 package reasoner
 
 import (
@@ -10,31 +7,33 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// Defaults of Options.
+// Defaults of DecisionLogOptions.
 const (
-	DefaultEntries = 10_000
-	DefaultBytes   = 16 << 20
-	DefaultAge     = 24 * time.Hour
+	DefaultLogEntries = 10_000
+	DefaultLogBytes   = 16 << 20
+	DefaultLogAge     = 24 * time.Hour
 )
 
 // Bounds of a query.
 const (
 	defaultLimit = 100
-	MaxLimit     = 1000
+	MaxLogLimit  = 1000
 )
 
-// DecisionLogOptions configures a Store.
+// DecisionLogOptions configures a DecisionLog.
 type DecisionLogOptions struct {
 	Entries int           // kept records
 	Bytes   int64         // of kept records, estimated; also of a file
 	Age     time.Duration // of kept records
 	// Mask masks secrets in a text; nil: none. Records are masked when they
-	// leave the store.
+	// leave the log.
 	Mask func(string) string
 	Now  func() time.Time // nil: time.Now
 }
 
-// DecisionLog keeps records. It is safe for concurrent use.
+// DecisionLog keeps the latest decisions of a service for queries: in memory, bounded by
+// entries, bytes and age. It can copy records to a file, which restores them after a
+// restart, and to standard output. It is safe for concurrent use.
 type DecisionLog struct {
 	o DecisionLogOptions
 
@@ -45,7 +44,7 @@ type DecisionLog struct {
 	mirrors []*mirror
 }
 
-// NewDecisionLog returns an empty Store.
+// NewDecisionLog returns an empty DecisionLog.
 func NewDecisionLog(o DecisionLogOptions) *DecisionLog {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -162,7 +161,7 @@ func (s *DecisionLog) mask(r *wire.LogRecord) {
 	}
 }
 
-// State returns the state of the store.
+// State returns the state of the log.
 func (s *DecisionLog) State() wire.LogState {
 	s.mu.Lock()
 	defer s.mu.Unlock()

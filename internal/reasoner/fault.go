@@ -1,5 +1,3 @@
-// Package api has the requests of the Reasoning API and the errors that their
-// senders receive.
 package reasoner
 
 import (
@@ -14,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// Fault is an error that is returned to the sender of a request.
+// Fault is an error that the sender of a request receives.
 type Fault struct {
 	Status  int    // HTTP status
 	Code    string // one of the codes below

@@ -3,9 +3,9 @@
 // agent's runtime sends.
 //
 // [Service] decides and keeps no state between decisions, except a cache of
-// summaries. The packages below
-// this one use it: httpapi serves it over HTTP, pool and queue make asynchronous
-// decisions, and callback posts their results.
+// summaries. A [DecisionLog] keeps the latest decisions. The packages below this one use
+// the service: httpapi serves it over HTTP and posts results to callback URLs, queue makes
+// asynchronous decisions.
 package reasoner
 
 import (
@@ -44,7 +44,7 @@ type Options struct {
 	// Context configures the input of the models that decide.
 	Context ContextOptions
 
-	// Record receives a record of each decision; see decisionlog. It must not
+	// Record receives a record of each decision; see DecisionLog. It must not
 	// block. nil: none.
 	Record func(*wire.LogRecord)
 

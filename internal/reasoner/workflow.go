@@ -1,5 +1,3 @@
-// Package workflow chooses the next node of a workflow that a request contains.
-// It stores nothing. Conditions decide; a model only where a node allows it.
 package reasoner
 
 import (
@@ -14,15 +12,16 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
-// nextNode returns the next node of a workflow and its action, without an id and a
-// duration. The request must be one that reasoner.DecodeWorkflow accepts. choose may
-// be nil: there is no model. The error is an *reasoner.Fault, or wraps ctx's.
+// nextNode returns the next node of a workflow that a request contains, and its action,
+// without an id and a duration. It stores nothing. Conditions decide; a model only where a
+// node allows it. The request must be one that DecodeWorkflow accepts. choose may
+// be nil: there is no model. The error is a *Fault, or wraps ctx's.
 //
 // params.workflow contains the workflow: nodes, and edges between them.
 //
 //   - current_node is the node that was completed last; empty to begin at `start`, or
 //     at the first node.
-//   - Next follows the first outgoing edge whose `when` holds, or else the node's
+//   - nextNode follows the first outgoing edge whose `when` holds, or else the node's
 //     own `next`.
 //   - If the node has `decide: model` and no condition of its edges holds, choose
 //     chooses one of the edges without a condition.

@@ -12,7 +12,7 @@ import (
 // openContexts returns the contexts of a tree that are not closed.
 func openContexts(tree []*ring.Context) (open []protocol.ContextPath) {
 	for _, c := range tree {
-		if c.State != ring.Concluded && c.State != ring.Cancelled {
+		if c.State != ring.ContextConcluded && c.State != ring.ContextCancelled {
 			open = append(open, c.Path)
 		}
 		open = append(open, openContexts(c.Children)...)

@@ -506,3 +506,46 @@ func (h *Hub) openSpaces() []*Space {
 	}
 	return list
 }
+
+// SaveSnapshots stores the states of the open spaces until ctx ends, and then once
+// more, so that opening a space reads only the state entries after its snapshot.
+func (h *Hub) SaveSnapshots(ctx context.Context, every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-ctx.Done():
+			ended = true
+		case <-t.C:
+		}
+		for _, s := range h.openSpaces() {
+			err := s.stored.Save(s.state.Load(), h.services.Clock())
+			if err == nil || errors.Is(err, journal.ErrReplaced) || s.unstored {
+				continue
+			}
+			s.unstored = true
+			s.log.Warn("the state is not stored; until it is, opening the space reads more state entries", "error", err)
+		}
+	}
+}
+
+// recordTimeout bounds how long RecordGuests waits for the log of one space.
+const recordTimeout = 10 * time.Second
+
+// RecordGuests records the guests that are connected, or have made a request, before
+// they are forgotten. It is called once a minute: joins and requests do not wait for it.
+func (h *Hub) RecordGuests(ctx context.Context) {
+	for _, s := range h.openSpaces() {
+		for _, m := range s.members() {
+			s.admission.NoteGuest(m.ID)
+		}
+		within, cancel := context.WithTimeout(ctx, recordTimeout)
+		if err := s.admission.RecordGuests(within); err != nil {
+			s.log.Warn("record guests again", "error", err)
+		}
+		cancel()
+		if h.services.Journal.Ready() != nil || ctx.Err() != nil {
+			return // the next call tries again
+		}
+	}
+}

@@ -1,5 +1,3 @@
-// Package readset has a set for many reads and few changes, such as the members of a
-// space.
 package space
 
 import (
@@ -9,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// readSet is a set for many reads and few changes; its zero value is empty. A change takes constant time; the
-// first reader after it makes the list that all readers share until the next
-// change.
+// readSet is a set for many reads and few changes, such as the members of a space; its
+// zero value is empty. A change takes constant time; the first reader after it makes the
+// list that all readers share until the next change.
 type readSet[T comparable] struct {
 	mu    sync.Mutex // a leaf lock: nothing is called while it is held
 	items map[T]struct{}

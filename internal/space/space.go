@@ -55,7 +55,7 @@ type Space struct {
 	mu           sync.Mutex // never held across I/O
 	participants map[protocol.ParticipantID]*participant
 	remote       map[protocol.ParticipantID]Connected // connected to other gateways
-	presence     Presence
+	presence     PresenceTracker
 	roster       struct { // for the other gateways
 		reported time.Time // when it was last sent
 		due      bool

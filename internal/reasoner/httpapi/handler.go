@@ -1,4 +1,5 @@
-// Package httpapi serves the Reasoning API over HTTP.
+// Package httpapi serves the Reasoning API over HTTP. A [Poster] sends the results of
+// asynchronous decisions to the callback URLs of requests.
 package httpapi
 
 import (

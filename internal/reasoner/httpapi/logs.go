@@ -90,7 +90,7 @@ func logQuery(raw string, allowed []string) (q reasoner.DecisionQuery, err error
 			q.Until, err = time.Parse(time.RFC3339, value)
 		case "limit":
 			q.Limit, err = strconv.Atoi(value)
-			if q.Limit < 1 || q.Limit > reasoner.MaxLimit {
+			if q.Limit < 1 || q.Limit > reasoner.MaxLogLimit {
 				err = strconv.ErrRange
 			}
 		case "cursor":

@@ -1,5 +1,3 @@
-// Package callback posts the results of asynchronous decisions to callback URLs.
-// A [Guard] keeps callers from directing requests at the service's own network.
 package httpapi
 
 import (
@@ -43,7 +41,8 @@ type PosterOptions struct {
 	Observe func(delivered bool)
 }
 
-// Poster posts results to callback URLs. It is safe for concurrent use.
+// Poster posts the results of asynchronous decisions to callback URLs. Its [Guard] keeps
+// callers from directing requests at the service's own network. It is safe for concurrent use.
 type Poster struct {
 	o      PosterOptions
 	client *http.Client

@@ -1,6 +1,7 @@
-// Package queue processes jobs of the Reasoning API from NATS JetStream. Its
-// clients use package client/reasoner, which submits jobs and waits for
-// results.
+// Package queue processes the asynchronous jobs of the Reasoning API. A [Queue] takes
+// them from NATS JetStream; its clients use package client/reasoner, which submits jobs
+// and waits for results. A [Pool] has jobs of this process only. The rest is about the
+// Queue.
 //
 // # Two streams
 //

@@ -1,5 +1,3 @@
-// Package pool makes asynchronous decisions in this process. They are lost when
-// the process ends; package queue keeps them.
 package queue
 
 import (
@@ -20,7 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
-// Defaults of Options.
+// Defaults of PoolOptions.
 const (
 	defaultPoolJobs            = 1024
 	defaultPoolBytes           = 64 << 20
@@ -35,14 +33,15 @@ type PoolOptions struct {
 	Post   func(ctx context.Context, address string, result *wire.Callback) error
 	Logger *slog.Logger
 
-	MaxJobs         int           // unfinished jobs; 0: DefaultJobs
-	Bytes           int64         // of the requests of undecided jobs; 0: DefaultBytes
-	Workers         int           // concurrent decisions; 0: DefaultWorkers
-	CallbackWorkers int           // concurrent callbacks; 0: DefaultCallbackWorkers
-	Timeout         time.Duration // of one decision; 0: DefaultTimeout
+	MaxJobs         int           // unfinished jobs; 0: defaultPoolJobs
+	Bytes           int64         // of the requests of undecided jobs; 0: defaultPoolBytes
+	Workers         int           // concurrent decisions; 0: defaultPoolWorkers
+	CallbackWorkers int           // concurrent callbacks; 0: defaultPoolCallbackWorkers
+	Timeout         time.Duration // of one decision; 0: defaultPoolTimeout
 }
 
-// Pool makes decisions and posts their results. A queue in memory does not replace it: here,
+// Pool makes asynchronous decisions in this process and posts their results. They are
+// lost when the process ends; a [Queue] keeps them. A queue in memory does not replace it: here,
 // jobs with one correlation id are separate, a request may contain the key of a model, its
 // bytes are released before the callback, and large jobs are not encoded a second time, which
 // took three times as long.

@@ -1,5 +1,3 @@
-// Package buckets holds the token buckets of participants, which the spaces of one
-// pattern share.
 package authority
 
 import (
@@ -22,8 +20,8 @@ type BucketKey struct {
 // Buckets are the token buckets of one participant in all spaces that share them.
 type Buckets struct {
 	key     BucketKey
-	limiter atomic.Pointer[Limiter] // nil: no limits; replaced under Pool.mu
-	users   int                     // guarded by Pool.mu
+	limiter atomic.Pointer[Limiter] // nil: no limits; replaced under BucketPool.mu
+	users   int                     // guarded by BucketPool.mu
 }
 
 // Get returns the limiter.
@@ -47,7 +45,8 @@ func (b *Buckets) replace(newLimiter func(old Limiter) Limiter) {
 	b.limiter.Store(&l)
 }
 
-// BucketPool holds the buckets in use.
+// BucketPool holds the token buckets of participants, which the spaces of one pattern
+// share.
 type BucketPool struct {
 	mu    sync.Mutex
 	byKey map[BucketKey]*Buckets
@@ -90,10 +89,10 @@ func (p *BucketPool) Update(b *Buckets, newLimiter func(old Limiter) Limiter) {
 
 // Spending is the tokens that one participant spent from its buckets at one gateway.
 type Spending struct {
-	Space       string // as in [Key]
+	Space       string // as in [BucketKey]
 	Invited     bool
 	Participant protocol.ParticipantID
-	Spent       map[string]int // see [authority.Limiter]
+	Spent       map[string]int // see [Limiter]
 }
 
 // TakeSpent returns the tokens spent from the buckets since the last call.

@@ -1,9 +1,3 @@
-// Package directory folds the entries of the administrative space into spaces,
-// participants and the digests of their tokens. It is pure: no clock, no I/O.
-//
-// [Read] decodes an administrative envelope into a [Change], and
-// [Directory.Apply] returns the directory after it. What the configuration file
-// has takes precedence; the package does not know the file.
 package authority
 
 import (
@@ -29,8 +23,13 @@ const (
 	MaxEnded = 65536
 )
 
-// Directory has what the administrative space has made. It is immutable; the zero
-// value is empty.
+// Directory has what the administrative space has made: spaces, participants and the
+// digests of their tokens, folded from its entries. It is immutable; the zero value is
+// empty. Folding is pure: no clock, no I/O.
+//
+// [ReadDirectoryChange] decodes an administrative envelope into a [DirectoryChange],
+// and [Directory.Apply] returns the directory after it. What the configuration file
+// has takes precedence; the directory does not know the file.
 type Directory struct {
 	spaces       pmap.Map[string, *DirectorySpace]
 	digests      pmap.Map[string, struct{}] // by digestKey; of the tokens, and of the ended ones

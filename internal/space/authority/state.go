@@ -1,5 +1,8 @@
-// Package authority decides who may do what in a space: the configuration of its
-// participants, and the [State] that is folded from the log.
+// Package authority decides who may do what in a space, by the [Config] of its
+// participants and the [State] that is folded from the log.
+//
+// The state of the administrative space has a [Directory]: spaces and participants that
+// were made while the gateways run. A [BucketPool] has the token buckets of participants.
 package authority
 
 import (

@@ -1,4 +1,3 @@
-// Package contexts derives the tree of a space's contexts from its log.
 package ring
 
 import (
@@ -17,10 +16,10 @@ type ContextState string
 // The states of a context. It is abandoned when its opener has disconnected
 // without closing it.
 const (
-	Reasoning ContextState = "reasoning"
-	Concluded ContextState = "concluded"
-	Cancelled ContextState = "cancelled"
-	Abandoned ContextState = "abandoned"
+	ContextReasoning ContextState = "reasoning"
+	ContextConcluded ContextState = "concluded"
+	ContextCancelled ContextState = "cancelled"
+	ContextAbandoned ContextState = "abandoned"
 )
 
 // Context is one node of the tree of contexts.
@@ -128,7 +127,7 @@ func (t *Contexts) openContext(path protocol.ContextPath, e *Entry) {
 	c.Answers = e.Envelope.Correlation.IDs
 	c.Message = textOf(e.Payload())
 	c.start = e.WithoutContent()
-	if c.State == Reasoning {
+	if c.State == ContextReasoning {
 		t.open[c.Opener]++
 	}
 }
@@ -138,7 +137,7 @@ func (t *Contexts) add(path protocol.ContextPath, e *Entry) *Context {
 		t.evict()
 	}
 	c := &Context{
-		Path: path, Opener: e.Envelope.From, State: Reasoning,
+		Path: path, Opener: e.Envelope.From, State: ContextReasoning,
 		Started: protocol.Time{Time: e.Envelope.TS}, Seq: e.Envelope.Seq, start: e.WithoutContent(),
 	}
 	t.byPath[path] = c
@@ -152,10 +151,10 @@ func (t *Contexts) add(path protocol.ContextPath, e *Entry) *Context {
 
 // evict drops the oldest closed context, or the oldest if none is closed.
 func (t *Contexts) evict() {
-	at := slices.IndexFunc(t.order, func(p protocol.ContextPath) bool { return t.byPath[p].State != Reasoning })
+	at := slices.IndexFunc(t.order, func(p protocol.ContextPath) bool { return t.byPath[p].State != ContextReasoning })
 	at = max(at, 0)
 	c := t.byPath[t.order[at]]
-	if c.State == Reasoning {
+	if c.State == ContextReasoning {
 		t.closed(c)
 	}
 	delete(t.byPath, c.Path)
@@ -185,7 +184,7 @@ func (t *Contexts) closed(c *Context) {
 // client that names its contexts itself opens, by its start, a context that it
 // never uses.
 func (t *Contexts) closeContext(c *Context, e *protocol.Envelope) {
-	if c.State == Reasoning {
+	if c.State == ContextReasoning {
 		t.closeOne(c, e)
 	}
 	root, _, _ := strings.Cut(string(c.Path), "/")
@@ -196,16 +195,16 @@ func (t *Contexts) closeContext(c *Context, e *protocol.Envelope) {
 		if !path.Within(c.Path) {
 			continue
 		}
-		if inner := t.byPath[path]; inner.Opener == c.Opener && inner.State == Reasoning {
+		if inner := t.byPath[path]; inner.Opener == c.Opener && inner.State == ContextReasoning {
 			t.closeOne(inner, e)
 		}
 	}
 }
 
 func (t *Contexts) closeOne(c *Context, e *protocol.Envelope) {
-	c.State = Concluded
+	c.State = ContextConcluded
 	if e.Kind == protocol.KindReasoningCancel {
-		c.State = Cancelled
+		c.State = ContextCancelled
 	}
 	ended := protocol.Time{Time: e.TS}
 	c.Ended = &ended
@@ -279,7 +278,7 @@ func (t *Contexts) List(visible Visibility, prefix protocol.ContextPath, now tim
 		if c.Ended != nil {
 			end = c.Ended.Time
 		} else if !isPresent(c.Opener) {
-			c.State = Abandoned
+			c.State = ContextAbandoned
 		}
 		c.Elapsed = float64(end.Sub(c.Started.Time).Milliseconds()) / 1000
 		if parent := nearest(copies, path); parent != nil {

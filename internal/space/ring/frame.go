@@ -1,6 +1,3 @@
-// Package frame writes WebSocket frames ahead of time: a text frame that a
-// server sends has the same bytes for every receiver, so that it can be made
-// once and written to a thousand connections (RFC 6455, section 5.2).
 package ring
 
 import (
@@ -11,7 +8,7 @@ import (
 // maxFrameHeader is the longest header of a server's frame, in bytes.
 const maxFrameHeader = 10
 
-// Opcodes of the frames that this package writes.
+// First bytes of the frames that the gateway writes.
 const (
 	opText = 0x81 // final fragment, text
 	opPing = 0x89 // final fragment, ping
@@ -19,7 +16,9 @@ const (
 	opEnd  = 0x88 // final fragment, close
 )
 
-// appendTextFrame appends a whole text frame whose content is written by body.
+// appendTextFrame appends a whole WebSocket text frame whose content is written by body. A
+// text frame that a server sends has the same bytes for every receiver, so that it is
+// made once and written to a thousand connections (RFC 6455, section 5.2).
 func appendTextFrame(dst []byte, body func(dst []byte) []byte) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, maxFrameHeader)...)
@@ -32,7 +31,7 @@ func appendTextFrame(dst []byte, body func(dst []byte) []byte) []byte {
 	return dst
 }
 
-// framePayload returns the payload of a frame made by AppendText.
+// framePayload returns the payload of a frame made by appendTextFrame.
 func framePayload(f []byte) []byte {
 	switch {
 	case len(f) < 2:

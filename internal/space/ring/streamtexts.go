@@ -44,7 +44,8 @@ const (
 )
 
 // StreamTexts are the inspected streams of a space: streams of reasoning, which
-// are opened or written within a context.
+// are opened or written within a context. Their text is held back while it may be
+// the beginning of a secret.
 type StreamTexts struct {
 	Total *atomic.Int64 // bytes in all spaces
 
