@@ -1,5 +1,14 @@
 package capability
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
 // Set is a list of capabilities that allow and deny together. It is immutable
 // and safe for concurrent use. The zero Set allows nothing.
 type Set struct {
@@ -36,4 +45,92 @@ func NewSet(caps ...*Capability) *Set {
 func (s *Set) Decide(r *Request) Decision {
 	q := query{request: r, work: newWork(r)}
 	return q.judge(s).decision()
+}
+
+// Explain returns a sentence for each capability of the set, for deny rules first: the
+// capability, and why it selects a request, or the first part that does not match. It
+// contains values of the payload: show it to participants that may see the envelope, do
+// not log it.
+func (s *Set) Explain(r *Request) []string {
+	var out []string
+	for _, c := range slices.Concat(s.denies, s.allows) {
+		out = append(out, c.explain(r))
+	}
+	return out
+}
+
+func (c *Capability) explain(r *Request) string {
+	var x Mismatch
+	m, w := c.mode(r), newWork(r)
+	switch {
+	case !c.kind.Match(r.Kind):
+		x = Mismatch{Pointer: "/kind", Pattern: quote(c.kind.String()), Value: quote(string(r.Kind))}
+	case c.to != nil && !c.to.MatchTo(r.To, m, &w):
+		x = Mismatch{Pointer: "/to", Pattern: c.to.Source, Value: addressees(r.To)}
+	case c.context != nil && !c.context.MatchContext(r.Context, m, &w):
+		x = Mismatch{Pointer: "/context", Pattern: c.context.Source, Value: quote(string(r.Context))}
+	case c.payload != nil && !c.payload.Match(payloadOf(r), m, &w):
+		x = c.payload.Mismatch("/payload", payloadOf(r), m, &w)
+	case c.deny:
+		return c.String() + " denies it"
+	default:
+		return c.String() + " allows it"
+	}
+	if x.Value == "" {
+		return fmt.Sprintf("%s does not apply: there is no %s for %s to match", c.String(), x.Pointer, short(x.Pattern))
+	}
+	return fmt.Sprintf("%s does not apply: %s is %s, which %s does not match", c.String(), x.Pointer, short(x.Value), short(x.Pattern))
+}
+
+func addressees(to []protocol.ParticipantID) string {
+	var quoted []string
+	for _, id := range to {
+		quoted = append(quoted, quote(string(id)))
+	}
+	if quoted == nil {
+		return ""
+	}
+	return "[" + strings.Join(quoted, ",") + "]"
+}
+
+// quote writes s as a JSON string.
+func quote(s string) string { return string(protocol.AppendString(nil, s)) }
+
+// short shortens a part of a sentence.
+func short(s string) string { return textutil.Shorten(s, 120) }
+
+// Mismatch is a part of a capability that does not match: its place in the
+// capability and the envelope ("/payload/params/name"), the pattern there, and
+// the value, both as JSON. An absent value is "".
+type Mismatch struct{ Pointer, Pattern, Value string }
+
+// Mismatch finds the part of p that did not match v.
+func (p *Pattern) Mismatch(pointer string, v protocol.Value, m Mode, w *Work) Mismatch {
+	if p.class == classObject && v.Type() == protocol.TypeObject {
+		for i := range p.fields {
+			f := &p.fields[i]
+			if f.match(v, m, w) {
+				continue
+			}
+			pointer += "/" + protocol.EscapePointer(f.key.source)
+			if x := f.single(v, m); x.Exists() {
+				return f.value.Mismatch(pointer, x, m, w)
+			}
+			return Mismatch{pointer, f.value.Source, ""}
+		}
+	}
+	return Mismatch{pointer, p.Source, string(v.Raw())}
+}
+
+// single returns the value that a named key selects, the first one in a deny
+// rule.
+func (f *field) single(v protocol.Value, m Mode) protocol.Value {
+	if f.key.class == keyName {
+		for k, x := range v.Members {
+			if f.key.selects(k, m) {
+				return x
+			}
+		}
+	}
+	return protocol.Value{}
 }

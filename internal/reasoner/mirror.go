@@ -43,7 +43,7 @@ func (s *DecisionLog) start(write func([]byte) error, closing func() error, log 
 	go m.run() // ends with Close
 }
 
-// add queues a record. Store.mu is held.
+// add queues a record. DecisionLog.mu is held.
 func (m *mirror) add(r wire.LogRecord) {
 	select {
 	case m.queue <- r:

@@ -166,7 +166,7 @@ func (s *Sessions) aead(ctx context.Context) (cipher.AEAD, error) {
 }
 
 // Credentials returns the token of a request: from the header or the subprotocol, as
-// [access.TokenFromRequest] does, or else from the session cookie. Errors contain a *protocol.Error.
+// [TokenFromRequest] does, or else from the session cookie. Errors contain a *protocol.Error.
 //
 // A browser sends cookies with requests of any page. Therefore the cookie
 // counts only if the browser's headers show that the gateway's own page made

@@ -32,7 +32,7 @@ const (
 //     commits that wait for a memtable.
 //   - a compaction: the error, and the failStopFS does not fail. The compaction
 //     is only postponed; the log is complete without it. See
-//     [compaction.Scheduler].
+//     [derivedb.Scheduler].
 //
 // Only the files of the store are treated so. A checkpoint is made outside of its folder:
 // there, all errors are returned, and none is a failure of the store.

@@ -240,7 +240,7 @@ func (s *replicaStream) recordMarks(passed []mark) {
 	}
 }
 
-// errReset is returned by [Stream.Apply] if all messages that the replica has
+// errReset is returned by [replicaStream.Apply] if all messages that the replica has
 // are void: it has to be built from the beginning.
 var errReset = errors.New("an epoch begins with an empty log")
 

@@ -17,7 +17,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Pending is an envelope under way: its caller decodes it, [Space.Publish] checks
+// Pending is an envelope under way: its caller decodes it, [Sender.Publish] checks
 // and appends it and sets the result.
 type Pending struct {
 	// In is the decoded frame; nil after Publish. Of one that cannot be decoded, it
