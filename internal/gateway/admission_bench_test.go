@@ -106,9 +106,8 @@ func BenchmarkAdmission(b *testing.B) {
 		b.SetBytes(int64(len(thought(0))))
 		for i := range b.N {
 			in, err := protocol.Decode(thought(i), protocol.DialectMEUP01, 5)
-			p := &admission.Pending{In: in, Err: protocol.AsError(err)}
-			if sender.Publish(b.Context(), []*admission.Pending{p}); p.Err != nil {
-				b.Fatal(p.Err)
+			if r := sender.Publish(b.Context(), []admission.Decoded{{In: in, Err: err}})[0]; r.Err != nil {
+				b.Fatal(r.Err)
 			}
 		}
 	})

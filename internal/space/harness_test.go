@@ -93,22 +93,21 @@ func tokens() func() (string, [32]byte) {
 }
 
 // say publishes frames together, as who.
-func (r *room) say(who protocol.ParticipantID, frames ...string) []*admission.Pending {
+func (r *room) say(who protocol.ParticipantID, frames ...string) []admission.Result {
 	sender, err := r.Sender(context.Background(), ring.Viewer{ID: who})
 	if err != nil {
-		return []*admission.Pending{{Err: protocol.AsError(err)}}
+		return []admission.Result{{Err: protocol.AsError(err)}}
 	}
 	return publish(sender, protocol.DialectMEUP01, frames)
 }
 
-func publish(from *admission.Sender, d protocol.Dialect, frames []string) []*admission.Pending {
-	list := make([]*admission.Pending, len(frames))
+func publish(from *admission.Sender, d protocol.Dialect, frames []string) []admission.Result {
+	list := make([]admission.Decoded, len(frames))
 	for i, f := range frames {
 		in, err := protocol.Decode([]byte(f), d, protocol.DefaultContextDepth)
-		list[i] = &admission.Pending{In: in, Err: protocol.AsError(err)}
+		list[i] = admission.Decoded{In: in, Err: err}
 	}
-	from.Publish(context.Background(), list)
-	return list
+	return from.Publish(context.Background(), list)
 }
 
 // must publishes a frame that must be admitted.

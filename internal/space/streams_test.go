@@ -349,7 +349,7 @@ func TestStreams_BetweenGateways(t *testing.T) {
 }
 
 // say publishes frames together, in the member's dialect.
-func (m *member) say(frames ...string) []*admission.Pending {
+func (m *member) say(frames ...string) []admission.Result {
 	return publish(m.Sender(), m.CurrentDialect(), frames)
 }
 

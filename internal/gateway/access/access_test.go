@@ -106,9 +106,8 @@ func TestAdmission_AfterKick(t *testing.T) {
 		t.Fatal(err)
 	}
 	in, err := protocol.Decode([]byte(`{"kind": "space.kick", "payload": {"participant_id": "bob"}}`), protocol.DialectMEUP01, 5)
-	p := &admission.Pending{In: in, Err: protocol.AsError(err)}
-	if sender.Publish(t.Context(), []*admission.Pending{p}); p.Err != nil {
-		t.Fatal(p.Err)
+	if r := sender.Publish(t.Context(), []admission.Decoded{{In: in, Err: err}})[0]; r.Err != nil {
+		t.Fatal(r.Err)
 	}
 	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-bob"); refused == nil || protocol.AsError(refused).Code != protocol.CodeKicked {
 		t.Errorf("the one who was kicked: %v", refused)

@@ -72,15 +72,14 @@ func admit(b *testing.B, s *space.Space, first, n int) {
 				return
 			}
 			for at := i * burst; at < n; at += senders * burst {
-				var list []*admission.Pending
+				var list []admission.Decoded
 				for k := range burst {
 					in, bad := protocol.Decode(fmt.Appendf(nil, `{"id":"t%d","kind":"reasoning.thought","context":"c1","payload":{"message":"The listing shows four files; number %d is the most likely to say how a release is rolled back, so I read its first lines before the others."}}`, first+at+k, at+k), protocol.DialectMEUP01, protocol.DefaultContextDepth)
-					list = append(list, &admission.Pending{In: in, Err: protocol.AsError(bad)})
+					list = append(list, admission.Decoded{In: in, Err: bad})
 				}
-				sender.Publish(context.Background(), list)
-				for _, p := range list {
-					if p.Err != nil {
-						b.Error(p.Err)
+				for _, r := range sender.Publish(context.Background(), list) {
+					if r.Err != nil {
+						b.Error(r.Err)
 						return
 					}
 				}

@@ -113,15 +113,14 @@ func (g *gateway) say(who protocol.ParticipantID, frames ...string) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	var list []*admission.Pending
+	var list []admission.Decoded
 	for _, f := range frames {
 		in, bad := protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
-		list = append(list, &admission.Pending{In: in, Err: protocol.AsError(bad)})
+		list = append(list, admission.Decoded{In: in, Err: bad})
 	}
-	sender.Publish(context.Background(), list)
-	for i, p := range list {
-		if p.Err != nil {
-			g.t.Fatalf("%s: %v", frames[i], p.Err)
+	for i, r := range sender.Publish(context.Background(), list) {
+		if r.Err != nil {
+			g.t.Fatalf("%s: %v", frames[i], r.Err)
 		}
 	}
 }

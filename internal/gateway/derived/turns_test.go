@@ -67,9 +67,8 @@ func (h *house) say(name string, who protocol.ParticipantID, frames ...string) {
 	}
 	for _, f := range frames {
 		in, bad := protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
-		p := &admission.Pending{In: in, Err: protocol.AsError(bad)}
-		if sender.Publish(context.Background(), []*admission.Pending{p}); p.Err != nil {
-			h.t.Fatalf("%s: %v", f, p.Err)
+		if r := sender.Publish(context.Background(), []admission.Decoded{{In: in, Err: bad}})[0]; r.Err != nil {
+			h.t.Fatalf("%s: %v", f, r.Err)
 		}
 	}
 }

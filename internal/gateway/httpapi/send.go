@@ -221,7 +221,7 @@ func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
 		return
 	}
 	if refused != nil {
-		answers = p.answer(w, answers, []*admission.Pending{{Err: refused}})
+		answers = p.answer(w, answers, []admission.Result{{Err: refused}})
 	}
 	statuses := make(map[int]bool)
 	for _, a := range answers {
@@ -232,19 +232,19 @@ func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
 
 // answer appends the results of envelopes. If several set Retry-After, the last
 // one has the longest wait.
-func (p *posting) answer(w http.ResponseWriter, answers []sent, list []*admission.Pending) []sent {
-	for _, o := range list {
-		if o.Err != nil {
-			access.SetRetryAfter(w.Header(), o.Err)
+func (p *posting) answer(w http.ResponseWriter, answers []sent, results []admission.Result) []sent {
+	for _, r := range results {
+		if r.Err != nil {
+			access.SetRetryAfter(w.Header(), r.Err)
 		}
-		answers = append(answers, answer(o))
+		answers = append(answers, answer(r))
 	}
 	return answers
 }
 
 // publish decodes frames and admits them; a nil frame was too large. With
 // whole, one malformed frame rejects all of them.
-func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]*admission.Pending, error) {
+func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]admission.Result, error) {
 	size := 0
 	for _, f := range frames {
 		if int64(len(f)) <= p.most { // a longer one is not decoded
@@ -259,25 +259,21 @@ func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]*
 			return nil, context.Cause(ctx)
 		}
 	}
-	list := make([]*admission.Pending, len(frames))
+	list := make([]admission.Decoded, len(frames))
 	for i, f := range frames {
-		list[i] = p.decode(f)
-		if err := list[i].Err; whole && err != nil && err.Code == protocol.CodeInvalidJSON {
-			p.sender.ChargeRefused(size)
-			err.Path = "/" + strconv.Itoa(i) + err.Path
-			return nil, err
+		if f == nil || int64(len(f)) > p.most {
+			list[i] = admission.Decoded{In: &protocol.Inbound{Size: len(f)}, Err: tooLarge(p.most)}
+			continue
 		}
+		in, err := protocol.Decode(f, protocol.DialectMEUP01, max(p.limits.ContextDepth, 1))
+		if bad := protocol.AsError(err); whole && bad != nil && bad.Code == protocol.CodeInvalidJSON {
+			p.sender.ChargeRefused(size)
+			bad.Path = "/" + strconv.Itoa(i) + bad.Path
+			return nil, bad
+		}
+		list[i] = admission.Decoded{In: in, Err: err}
 	}
-	p.sender.Publish(ctx, list)
-	return list, nil
-}
-
-func (p *posting) decode(frame []byte) *admission.Pending {
-	if frame == nil || int64(len(frame)) > p.most {
-		return &admission.Pending{In: &protocol.Inbound{Size: len(frame)}, Err: tooLarge(p.most)}
-	}
-	in, err := protocol.Decode(frame, protocol.DialectMEUP01, max(p.limits.ContextDepth, 1))
-	return &admission.Pending{In: in, Err: protocol.AsError(err)}
+	return p.sender.Publish(ctx, list), nil
 }
 
 // overall returns the status of several results: the one that they share, or
@@ -300,13 +296,13 @@ func tooLarge(limit int64) *protocol.Error {
 	return err
 }
 
-func answer(o *admission.Pending) sent {
-	if o.Err != nil {
-		return sent{ID: o.ID, Status: o.Err.Code.HTTPStatus(), Err: o.Err}
+func answer(r admission.Result) sent {
+	if r.Err != nil {
+		return sent{ID: r.ID, Status: r.Err.Code.HTTPStatus(), Err: r.Err}
 	}
-	a := sent{ID: o.ID, Seq: o.Seq}
-	if o.Invite != nil {
-		a.Token, a.ExpiresAt = o.Invite.Token, o.Invite.ExpiresAt
+	a := sent{ID: r.ID, Seq: r.Seq}
+	if r.Invite != nil {
+		a.Token, a.ExpiresAt = r.Invite.Token, r.Invite.ExpiresAt
 	}
 	return a
 }

@@ -67,7 +67,7 @@ func (s *session) run() {
 // readLoop publishes the participant's envelopes in bursts until the connection
 // ends.
 func (s *session) readLoop(ctx context.Context) error {
-	burst := make([]*admission.Pending, 0, 8)
+	burst := make([]admission.Decoded, 0, 8)
 	var frames [][]byte // of the burst, of a client of MEW
 	for {
 		burst, frames = burst[:0], nil
@@ -112,20 +112,19 @@ func (s *session) readLoop(ctx context.Context) error {
 		if err := s.publish(ctx, burst, frames); err != nil {
 			return err
 		}
-		clear(burst[:cap(burst)]) // so that an idle reader retains no envelope
 		if cap(burst) > 8 {
-			burst = make([]*admission.Pending, 0, 8)
+			burst = make([]admission.Decoded, 0, 8)
 		}
 	}
 }
 
-func (s *session) decode(frame []byte) *admission.Pending {
+func (s *session) decode(frame []byte) admission.Decoded {
 	if frame == nil {
-		return &admission.Pending{In: &protocol.Inbound{Size: s.frameBytes}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
+		return admission.Decoded{In: &protocol.Inbound{Size: s.frameBytes}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
 			"An envelope is a text frame; this was a binary one.")}
 	}
 	in, err := protocol.Decode(frame, s.member.CurrentDialect(), s.contextDepth)
-	return &admission.Pending{In: in, Err: protocol.AsError(err)}
+	return admission.Decoded{In: in, Err: err}
 }
 
 // refreshLimits loads the current limits, which can change during a connection.
@@ -247,12 +246,11 @@ const maxPause = 10 * time.Second
 // publish admits a burst and answers it. A client of MEW is slowed down: its frames
 // wait until its limits refill, while nothing is read from its connection. The
 // returned error ends the connection.
-func (s *session) publish(ctx context.Context, burst []*admission.Pending, frames [][]byte) error {
+func (s *session) publish(ctx context.Context, burst []admission.Decoded, frames [][]byte) error {
 	n, wait, err := s.admit(ctx, burst, frames != nil)
 	if err != nil || n == len(burst) {
 		return err
 	}
-	clear(burst) // a decoded frame uses many times its bytes
 	for _, frame := range frames[n:] {
 		for n, deadline := 0, time.Now().Add(maxPause); n == 0; {
 			paced := time.Now().Add(wait).Before(deadline)
@@ -262,7 +260,7 @@ func (s *session) publish(ctx context.Context, burst []*admission.Pending, frame
 			if len(frame) > heavyBytes && !s.acquireSlot() {
 				return s.endViolation(errViolations)
 			}
-			n, wait, err = s.admit(ctx, []*admission.Pending{s.decode(frame)}, paced)
+			n, wait, err = s.admit(ctx, []admission.Decoded{s.decode(frame)}, paced)
 			if err != nil {
 				return err
 			}
@@ -286,37 +284,40 @@ func (s *session) pause(wait time.Duration) {
 // admit publishes a burst and sends the acknowledgments and errors; paced: up to the
 // first envelope that has to wait for a limit. It returns how many it published,
 // and how long the next one has to wait.
-func (s *session) admit(ctx context.Context, burst []*admission.Pending, paced bool) (n int, wait time.Duration, err error) {
+func (s *session) admit(ctx context.Context, burst []admission.Decoded, paced bool) (n int, wait time.Duration, err error) {
 	defer s.releaseSlot()
 	s.member.Answering.Store(true)
 	defer s.member.Answering.Store(false)
 	if len(burst) == 0 || s.member.Ending() {
 		return len(burst), 0, nil // the connection is closing
 	}
-	n = len(burst)
+	var results []admission.Result
 	if paced {
-		n, wait = s.sender.PublishPaced(ctx, burst)
+		results, wait = s.sender.PublishPaced(ctx, burst)
 	} else {
-		s.sender.Publish(ctx, burst)
+		results = s.sender.Publish(ctx, burst)
 	}
+	clear(burst) // a decoded frame uses many times its bytes, and the answers may wait for the peer
 	s.releaseSlot()
+	n = len(results)
 	refused := false
-	for _, p := range burst[:n] {
-		if p.Err != nil {
-			if err := s.refuse(p.ID, p.Err); err != nil {
+	for i := range results {
+		r := &results[i]
+		if r.Err != nil {
+			if err := s.refuse(r.ID, r.Err); err != nil {
 				return n, 0, err
 			}
 			refused = true
 			continue
 		}
 		if s.member.Ack {
-			s.member.Acknowledge(p.ID, p.Seq)
+			s.member.Acknowledge(r.ID, r.Seq)
 		}
-		if p.Invite != nil {
+		if r.Invite != nil {
 			if s.member.CurrentDialect() == protocol.DialectMEW04 {
-				p.Invite.Status, p.Invite.ConnectionURL = "created", s.address
+				r.Invite.Status, r.Invite.ConnectionURL = "created", s.address
 			}
-			s.member.SendControl(protocol.KindSpaceInviteAck, p.ID, p.Invite)
+			s.member.SendControl(protocol.KindSpaceInviteAck, r.ID, r.Invite)
 		}
 	}
 	if refused && s.sender.ChargeRefused(0) > 0 {

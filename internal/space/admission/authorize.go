@@ -14,7 +14,7 @@ import (
 // the Seq of that state in the draft. When the log has a later state entry at the
 // time of the append, the journal rejects the draft as stale and it is authorized
 // again.
-func (b *batch) authorize(ctx context.Context, p *Pending) error {
+func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	st := b.space.State.Load()
 	p.draft.CheckedAtStateSeq = st.Seq
 	e := &p.In.Envelope
@@ -61,7 +61,7 @@ func passesPause(k protocol.Kind) bool {
 }
 
 // request returns the envelope in the form that capabilities match.
-func (p *Pending) request() *capability.Request {
+func (p *candidate) request() *capability.Request {
 	e := &p.In.Envelope
 	return &capability.Request{Kind: e.Kind, Payload: p.In.Payload, To: e.To, Context: e.Context}
 }
@@ -71,7 +71,7 @@ func (p *Pending) request() *capability.Request {
 // the decision on a proposal, and clients of MEW may answer a request that
 // another participant addressed to them or to all, and write into streams whose
 // owner permits it (section 9).
-func (b *batch) allowed(ctx context.Context, st *authority.State, p *Pending) bool {
+func (b *batch) allowed(ctx context.Context, st *authority.State, p *candidate) bool {
 	rights := st.Ledger.Effective(b.from.ID, b.now)
 	d := rights.Decide(p.request())
 	if d.Allowed || d.By != nil && d.By.Deny() {
@@ -80,7 +80,7 @@ func (b *batch) allowed(ctx context.Context, st *authority.State, p *Pending) bo
 	return b.grantsDecision(rights, p) || b.allowedForMEW(ctx, p)
 }
 
-func (b *batch) allowedForMEW(ctx context.Context, p *Pending) bool {
+func (b *batch) allowedForMEW(ctx context.Context, p *candidate) bool {
 	e := &p.In.Envelope
 	if b.from.Dialect == protocol.DialectMEW04 && e.Kind == protocol.KindStreamData {
 		return true // checkStream checks the writers of the stream
@@ -109,7 +109,7 @@ func (b *batch) violation(st *authority.State, kind protocol.Kind) *protocol.Err
 
 // checkStart checks the context that a reasoning.start opens against the limits
 // of contexts.
-func (b *batch) checkStart(p *Pending) error {
+func (b *batch) checkStart(p *candidate) error {
 	limits := b.space.State.Load().Settings(b.from.ID).Limits
 	depth := limits.ContextDepth
 	if depth <= 0 {
@@ -141,21 +141,21 @@ func (b *batch) starting() int {
 
 // checkInvite checks an invitation and creates its token. Only the token's hash is
 // stored.
-func (b *batch) checkInvite(st *authority.State, p *Pending) error {
+func (b *batch) checkInvite(st *authority.State, p *candidate) error {
 	g, hasToken, err := st.CheckInvite(&p.draft.Envelope, p.In.Payload)
 	if err != nil {
 		return err
 	}
-	p.Invite = &protocol.InviteAck{ParticipantID: g.Recipient}
+	p.result.Invite = &protocol.InviteAck{ParticipantID: g.Recipient}
 	if !hasToken {
 		return nil
 	}
 	token, hash := b.space.NewToken()
 	p.tokenHash = []byte(hex.EncodeToString(hash[:]))
 	p.draft.Private = p.note()
-	p.Invite.Token = token
+	p.result.Invite.Token = token
 	if !g.ExpiresAt.IsZero() {
-		p.Invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
+		p.result.Invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
 	}
 	return nil
 }

@@ -123,8 +123,8 @@ func (b *batch) catchUp(ctx context.Context) error {
 // current runs a check of the space's state. A rejection may be due to a state
 // that lacks an entry which another gateway has acknowledged already, such as a
 // grant. Then the check runs again after this gateway has caught up.
-func (b *batch) current(ctx context.Context, p *Pending, check func(*batch, context.Context, *Pending) error) error {
-	err := check(b, ctx, p)
+func (b *batch) current(ctx context.Context, check func() error) error {
+	err := check()
 	if err == nil || b.caughtUp {
 		return err
 	}
@@ -134,5 +134,5 @@ func (b *batch) current(ctx context.Context, p *Pending, check func(*batch, cont
 	if b.catchUp(ctx) != nil {
 		return protocol.Errorf(protocol.CodeUnavailable, "The gateway cannot tell now whether this is allowed: it is behind the log; send it again.")
 	}
-	return check(b, ctx, p)
+	return check()
 }

@@ -22,7 +22,7 @@ func proposalsAmong(parents []*parent) []*parent {
 // checkDecision checks an envelope that fulfills, rejects or withdraws a proposal
 // against the proposal and the sender's right to decide. The journal ensures that
 // it is the first decision.
-func (b *batch) checkDecision(st *authority.State, p *Pending) error {
+func (b *batch) checkDecision(st *authority.State, p *candidate) error {
 	e := &p.draft.Envelope
 	if e.Kind == protocol.KindMCPWithdraw {
 		if err := checkProposer(e, p.proposals); err != nil {
@@ -74,7 +74,7 @@ func checkProposer(e *protocol.Envelope, proposals []*parent) error {
 // grantsDecision reports whether the right to decide allows an envelope that no
 // capability for its kind allows: a rejection, or a request that makes the proposed
 // call unchanged.
-func (b *batch) grantsDecision(rights capability.Rights, p *Pending) bool {
+func (b *batch) grantsDecision(rights capability.Rights, p *candidate) bool {
 	e := &p.In.Envelope
 	if len(p.proposals) != 1 || e.Kind != protocol.KindMCPReject && e.Kind != protocol.KindMCPRequest || p.In.Payload.Get("edited").Bool() {
 		return false

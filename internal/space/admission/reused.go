@@ -37,7 +37,7 @@ func reusedID(id protocol.ID, n int) protocol.ID {
 }
 
 // note returns the Note of the candidate's entry.
-func (p *Pending) note() []byte { return p.spelling.Note(p.tokenHash) }
+func (p *candidate) note() []byte { return p.spelling.Note(p.tokenHash) }
 
 // countUses returns how many envelopes have the id as their senders wrote it.
 func (s *Space) countUses(ctx context.Context, id protocol.ID) (int, error) {
@@ -61,7 +61,7 @@ func (s *Space) countUses(ctx context.Context, id protocol.ID) (int, error) {
 // assignID sets the id under which an envelope of those dialects is stored, if
 // its sender sent one, or answers it as a retry. above is how many uses of the id
 // the journal is known to have.
-func (b *batch) assignID(ctx context.Context, p *Pending, above int) error {
+func (b *batch) assignID(ctx context.Context, p *candidate, above int) error {
 	id := p.In.Envelope.ID
 	uses, err := b.space.countUses(ctx, id)
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *batch) assignID(ctx context.Context, p *Pending, above int) error {
 // reassignID handles a draft whose id is already in the journal. It reports
 // whether the envelope was handled: it is pending under the next id, or was
 // answered as a retry.
-func (b *batch) reassignID(ctx context.Context, p *Pending) (bool, error) {
+func (b *batch) reassignID(ctx context.Context, p *candidate) (bool, error) {
 	x, err := b.space.find(ctx, p.draft.Envelope.ID)
 	if err != nil {
 		return false, err
@@ -194,7 +194,7 @@ func referredKinds(k protocol.Kind) []protocol.Kind {
 
 // references resolves the ids of an envelope and returns the envelopes that it
 // correlates to. A retry is answered.
-func (b *batch) references(ctx context.Context, p *Pending) ([]*parent, error) {
+func (b *batch) references(ctx context.Context, p *candidate) ([]*parent, error) {
 	if b.from.Dialect != protocol.DialectMEUP01 {
 		if p.In.Envelope.ID != "" {
 			p.spelling.Sum = sumOf(p.In)
@@ -216,7 +216,7 @@ func (b *batch) references(ctx context.Context, p *Pending) ([]*parent, error) {
 
 // resolve replaces the ids in an envelope of those dialects by the stored ids of
 // the envelopes that they refer to.
-func (b *batch) resolve(ctx context.Context, p *Pending) error {
+func (b *batch) resolve(ctx context.Context, p *candidate) error {
 	e := &p.draft.Envelope
 	ids := make([]protocol.ID, len(e.Correlation.IDs))
 	for i, id := range e.Correlation.IDs {
@@ -246,7 +246,7 @@ func (b *batch) resolve(ctx context.Context, p *Pending) error {
 
 // recordSpelling records the references of an envelope in the form for clients of
 // those dialects, if they refer to envelopes with reused ids.
-func (b *batch) recordSpelling(ctx context.Context, p *Pending, parents []*parent) error {
+func (b *batch) recordSpelling(ctx context.Context, p *candidate, parents []*parent) error {
 	e := &p.draft.Envelope
 	for _, x := range parents {
 		if x.spelling.ID == "" {

@@ -29,7 +29,7 @@ func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
 }
 
 // checkStream rejects operations on a stream that the sender may not do.
-func (b *batch) checkStream(p *Pending) error {
+func (b *batch) checkStream(p *candidate) error {
 	e := &p.In.Envelope
 	if !ring.IsStream(e.Kind) {
 		return nil
@@ -48,7 +48,7 @@ func (b *batch) checkStream(p *Pending) error {
 
 // addressData addresses stream data to the targets of its stream. A raw frame has
 // no addressees and no context; it gets both from the stream.
-func (b *batch) addressData(p *Pending) {
+func (b *batch) addressData(p *candidate) {
 	s, open := b.space.Streams.Get(p.In.Payload.Get("stream_id").Text())
 	if !open {
 		return
@@ -70,7 +70,7 @@ func (b *batch) addressData(p *Pending) {
 // answerStream sends the answer to an admitted request about a stream to everyone
 // that may see the stream. The gateway's stream.open gives its own id to the
 // stream, so that no id is used twice.
-func (b *batch) answerStream(ctx context.Context, p *Pending) error {
+func (b *batch) answerStream(ctx context.Context, p *candidate) error {
 	request, kind := &p.draft.Envelope, b.from.answersStream(p.draft.Envelope.Kind)
 	if kind == "" {
 		return nil

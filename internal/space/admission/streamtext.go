@@ -11,7 +11,7 @@ import (
 
 // admitLive delivers an envelope that is not stored. Its id must not be in use in
 // the log either.
-func (b *batch) admitLive(ctx context.Context, p *Pending) {
+func (b *batch) admitLive(ctx context.Context, p *candidate) {
 	taken, err := parent{}, journal.ErrNotFound
 	if p.In.Envelope.ID != "" {
 		taken, err = b.space.find(ctx, p.draft.Envelope.ID)
@@ -30,7 +30,7 @@ func (b *batch) admitLive(ctx context.Context, p *Pending) {
 
 // inspected returns the stream of an envelope's data; nil: the data is not
 // inspected.
-func (b *batch) inspected(p *Pending) (*ring.StreamText, error) {
+func (b *batch) inspected(p *candidate) (*ring.StreamText, error) {
 	s, e := b.space, &p.draft.Envelope
 	safety := s.Safety
 	if e.Kind != protocol.KindStreamData || safety == nil {
@@ -57,7 +57,7 @@ func (b *batch) inspected(p *Pending) (*ring.StreamText, error) {
 // redactStream masks a chunk of a stream and charges the work to the sender. It
 // reports whether there is anything to deliver. before is the text to be delivered
 // first; nil: none.
-func (b *batch) redactStream(ctx context.Context, p *Pending) (deliver bool, before *journal.Draft, err error) {
+func (b *batch) redactStream(ctx context.Context, p *candidate) (deliver bool, before *journal.Draft, err error) {
 	x, err := b.inspected(p)
 	if x == nil {
 		return err == nil, nil, err
@@ -72,7 +72,7 @@ func (b *batch) redactStream(ctx context.Context, p *Pending) (deliver bool, bef
 }
 
 // stream delivers the part of a chunk that is not held back.
-func (b *batch) stream(ctx context.Context, p *Pending) {
+func (b *batch) stream(ctx context.Context, p *candidate) {
 	deliver, before, err := b.redactStream(ctx, p)
 	if before != nil {
 		b.space.publishRest(before)
@@ -81,16 +81,16 @@ func (b *batch) stream(ctx context.Context, p *Pending) {
 	case err != nil:
 		b.refuse(p, err)
 	case deliver:
-		p.Seq = b.space.PublishLive(&p.draft)
+		p.result.Seq = b.space.PublishLive(&p.draft)
 	default:
-		p.Seq = b.space.Ring.Head()
+		p.result.Seq = b.space.Ring.Head()
 	}
 }
 
 // followStream tracks the streams that the sender opens and closes. A stream of
 // reasoning is inspected from its first chunk on, and its rest is delivered
 // before its close.
-func (b *batch) followStream(p *Pending) {
+func (b *batch) followStream(p *candidate) {
 	e := &p.draft.Envelope
 	id := p.In.Payload.Get("stream_id").Text()
 	switch {
