@@ -168,13 +168,6 @@ func (h *Hub) newSpace(cfg *authority.Config, name string) *Space {
 	s.state.Store(authority.NewState(cfg))
 	s.contexts = ring.NewContexts()
 	s.texts.Total = &h.streamBytes
-	s.admission = admission.Space{
-		Name: name, Log: s.log, Failures: &h.failures, Journal: h.services.Journal, Validate: h.services.Validate, Safety: h.services.Safety,
-		Observer: h.services.Observer, Now: s.now, NewID: h.services.NewID, NewToken: h.services.NewToken,
-		State: &s.state, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts,
-		Draining: &h.draining, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
-		Administered: h.services.Administered,
-	}
 	return s
 }
 
@@ -248,8 +241,22 @@ func (s *Space) load(ctx context.Context) error {
 		s.track(ring.NewEntry(e), s.hub.services.Peers == nil) // without peers, the owner of every stream has left
 	}
 	s.ring = ring.New(s.hub.services.RingEntries, s.hub.services.RingBytes, newest, &s.hub.rings)
-	s.admission.Ring = s.ring
+	s.admission = s.view()
 	return nil
+}
+
+// view returns the space as admission sees it.
+func (s *Space) view() *admission.View {
+	h := s.hub
+	return &admission.View{
+		Journal: h.services.Journal, Validate: h.services.Validate, Safety: h.services.Safety, Observer: h.services.Observer,
+		Now: h.services.Clock, NewID: h.services.NewID, NewToken: h.services.NewToken,
+		Draining: &h.draining, Failures: &h.failures, Administered: h.services.Administered,
+
+		State: &s.state, Ring: s.ring, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts,
+
+		Name: s.name, Log: s.log, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
+	}
 }
 
 // Open returns the spaces that are open, sorted by name.
@@ -456,7 +463,7 @@ func (h *Hub) Drain(ctx context.Context) error {
 	for {
 		left := 0
 		for _, s := range h.Open() {
-			admitting := s.admission.Underway.Load() > 0
+			admitting := s.admission.IsAdmitting()
 			for _, m := range s.members() { // including late joins
 				if overdue || !admitting && !m.Answering.Load() {
 					m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "gateway going down"})

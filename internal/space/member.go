@@ -155,7 +155,7 @@ func (m *Member) JoinedAt() protocol.Seq { return m.joinedAt }
 
 // Sender returns the member as a sender.
 func (m *Member) Sender() *admission.Sender {
-	return &admission.Sender{Viewer: m.Viewer(), Dialect: m.CurrentDialect(), Observe: m.Observe, Space: &m.space.admission, Buckets: m.who.buckets}
+	return &admission.Sender{Viewer: m.Viewer(), Dialect: m.CurrentDialect(), Observe: m.Observe, Space: m.space.admission, Buckets: m.who.buckets}
 }
 
 // Space returns the member's space.

@@ -33,7 +33,7 @@ type Space struct {
 	streams  ring.Streams
 	texts    ring.StreamTexts
 
-	admission admission.Space // the parts above, for the package that checks envelopes
+	admission *admission.View // of the parts above; nil until the log has been read
 
 	generation int // of the configuration that it was opened with
 
@@ -171,7 +171,7 @@ func (s *Space) Sender(ctx context.Context, from ring.Viewer) (*admission.Sender
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &admission.Sender{Viewer: from, Space: &s.admission, Buckets: s.participantLocked(from.ID).buckets}, nil
+	return &admission.Sender{Viewer: from, Space: s.admission, Buckets: s.participantLocked(from.ID).buckets}, nil
 }
 
 // ChargeRead charges a read request to a participant. The error is a

@@ -18,12 +18,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Space is the part of a space that admission uses: services of the gateway, the
-// tables that delivery folds from the log, and delivery itself.
-type Space struct {
-	Name     string
-	Log      *slog.Logger
-	Failures *Failures // of all spaces
+// View is an open space as admission sees it. The exported fields are set when the
+// space is opened, all of them at once.
+type View struct {
+	// Of the gateway.
 	Journal  journal.Journal
 	Validate func(kind protocol.Kind, payload protocol.Value) error
 	Safety   Redactor // nil: nothing is masked
@@ -31,27 +29,36 @@ type Space struct {
 	Now      func() time.Time
 	NewID    func() protocol.ID
 	NewToken func() (token string, hash [32]byte) // for invitations
+	Draining *atomic.Bool                         // the gateway goes down
+	Failures *Failures
+	// Administered is called after administrative envelopes were admitted, before
+	// Publish returns; may be nil.
+	Administered func()
 
+	// Of the space, folded from the log by delivery.
 	State    *atomic.Pointer[authority.State]
 	Ring     *ring.Ring
 	Contexts *ring.Contexts
 	Streams  *ring.Streams
 	Texts    *ring.StreamTexts
 
-	Draining  *atomic.Bool // the gateway goes down
-	Underway  atomic.Int64 // calls of Publish that began before Draining
+	// Of the space.
+	Name      string
+	Log       *slog.Logger
 	Retired   *atomic.Bool // the space was closed
 	IsPresent func(protocol.ParticipantID) bool
-
-	dueGuests sync.Map // ids of known guests that have to be recorded again
 	// PublishLive delivers an envelope that is not stored, after everything that is
 	// in the log already. It returns the head, which is the envelope's position in
 	// an acknowledgement.
 	PublishLive func(*journal.Draft) protocol.Seq
-	// Administered is called after administrative envelopes were admitted, before
-	// Publish returns; may be nil.
-	Administered func()
+
+	underway  atomic.Int64 // calls of Publish that began before Draining
+	dueGuests sync.Map     // ids of known guests that have to be recorded again
 }
+
+// IsAdmitting reports whether a call of Publish that began before the gateway went
+// down has not returned.
+func (s *View) IsAdmitting() bool { return s.underway.Load() > 0 }
 
 // Redactor masks payloads before they become durable. Its methods may be called
 // concurrently.
@@ -83,7 +90,7 @@ func ErrRetired() error {
 const recordBurst = 256
 
 // record appends drafts of the gateway itself, in order, one burst at a time.
-func (s *Space) record(ctx context.Context, drafts ...journal.Draft) error {
+func (s *View) record(ctx context.Context, drafts ...journal.Draft) error {
 	for len(drafts) > 0 {
 		burst := drafts[:min(len(drafts), recordBurst)]
 		basis := s.State.Load().Seq

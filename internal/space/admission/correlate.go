@@ -96,7 +96,7 @@ func (b *batch) parent(ctx context.Context, id protocol.ID) (parent, error) {
 }
 
 // find finds an admitted envelope by its id. Errors: ErrNotFound, ErrUnavailable.
-func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
+func (s *View) find(ctx context.Context, id protocol.ID) (parent, error) {
 	if e := s.Ring.Lookup(id); e != nil {
 		return parent{envelope: e.Envelope, thread: e.Thread(), spelling: ring.ReadSpelling(e.Private())}, nil
 	}

@@ -11,7 +11,7 @@ import (
 // AdmitGuest records a participant that the configuration does not name, so that
 // every gateway accepts it as an addressee while it is disconnected. It does not wait
 // for the log if the participant is known.
-func (s *Space) AdmitGuest(ctx context.Context, id protocol.ParticipantID) error {
+func (s *View) AdmitGuest(ctx context.Context, id protocol.ParticipantID) error {
 	if s.State.Load().IsKnown(id) {
 		s.NoteGuest(id)
 		return nil
@@ -28,7 +28,7 @@ func (s *Space) AdmitGuest(ctx context.Context, id protocol.ParticipantID) error
 
 // NoteGuest notes that a participant is connected or has made a request. RecordGuests
 // records it if it is a guest that is due.
-func (s *Space) NoteGuest(id protocol.ParticipantID) {
+func (s *View) NoteGuest(id protocol.ParticipantID) {
 	if s.State.Load().IsGuestDue(id, s.Now()) {
 		s.dueGuests.Store(id, nil)
 	}
@@ -36,7 +36,7 @@ func (s *Space) NoteGuest(id protocol.ParticipantID) {
 
 // RecordGuests records the guests again that were noted and are still due. After an
 // error they stay noted.
-func (s *Space) RecordGuests(ctx context.Context) error {
+func (s *View) RecordGuests(ctx context.Context) error {
 	var due []protocol.ParticipantID
 	for key := range s.dueGuests.Range {
 		id := key.(protocol.ParticipantID) //nolint:forcetypeassert // the map holds nothing else
@@ -55,7 +55,7 @@ func (s *Space) RecordGuests(ctx context.Context) error {
 	return nil
 }
 
-func (s *Space) recordGuests(ctx context.Context, ids ...protocol.ParticipantID) error {
+func (s *View) recordGuests(ctx context.Context, ids ...protocol.ParticipantID) error {
 	drafts := make([]journal.Draft, len(ids))
 	for i, id := range ids {
 		e, err := protocol.FromGateway(s.NewID(), authority.KindSystemMember, s.Now(), map[string]any{"participant_id": id})

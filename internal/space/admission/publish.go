@@ -52,7 +52,7 @@ type candidate struct {
 
 // batch is one call of Publish.
 type batch struct {
-	space    *Space
+	space    *View
 	from     *Sender
 	now      time.Time
 	waiting  []*candidate // passed the checks, not appended yet
@@ -82,8 +82,8 @@ func (f *Sender) PublishPaced(ctx context.Context, frames []Decoded) (results []
 func (f *Sender) publish(ctx context.Context, frames []Decoded, paced bool) (results []Result, wait time.Duration) {
 	s := f.Space
 	if !s.Draining.Load() { // else nothing is admitted
-		s.Underway.Add(1)
-		defer s.Underway.Add(-1)
+		s.underway.Add(1)
+		defer s.underway.Add(-1)
 	}
 	list := make([]candidate, len(frames))
 	b := batch{space: s, from: f, now: s.Now(), waiting: make([]*candidate, 0, len(frames))}

@@ -40,7 +40,7 @@ func reusedID(id protocol.ID, n int) protocol.ID {
 func (p *candidate) note() []byte { return p.spelling.Note(p.tokenHash) }
 
 // countUses returns how many envelopes have the id as their senders wrote it.
-func (s *Space) countUses(ctx context.Context, id protocol.ID) (int, error) {
+func (s *View) countUses(ctx context.Context, id protocol.ID) (int, error) {
 	var failed error
 	isFree := func(n int) bool {
 		_, err := s.find(ctx, reusedID(id, n))

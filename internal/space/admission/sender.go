@@ -16,7 +16,7 @@ type Sender struct {
 	// Observe: may not send any envelope.
 	Observe bool
 
-	Space   *Space
+	Space   *View
 	Buckets *authority.Buckets
 }
 

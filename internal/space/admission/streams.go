@@ -146,7 +146,7 @@ const leaveTimeout = time.Second
 
 // LeaveStreams closes the streams of a participant that left, and revokes its
 // right to write into others. It drops its own streams even if the append fails.
-func (s *Space) LeaveStreams(id protocol.ParticipantID) {
+func (s *View) LeaveStreams(id protocol.ParticipantID) {
 	owned := s.Streams.OwnedBy(id)
 	written := s.Streams.List(func(x *ring.Stream) bool { return x.Owner != id && slices.Contains(x.Writers, id) })
 	if len(owned)+len(written) == 0 {

@@ -105,7 +105,7 @@ func (b *batch) followStream(p *candidate) {
 
 // EndStreams delivers the rests of a leaving participant's streams. Others may
 // continue to write into streams that they did not open.
-func (s *Space) EndStreams(id protocol.ParticipantID) {
+func (s *View) EndStreams(id protocol.ParticipantID) {
 	for _, stream := range s.Texts.ByParticipant(id) {
 		x := s.Texts.Find(stream)
 		s.endStream(stream)
@@ -117,7 +117,7 @@ func (s *Space) EndStreams(id protocol.ParticipantID) {
 
 // endStream delivers the rest of a stream, as data of the participant that wrote
 // it, and drops the stream.
-func (s *Space) endStream(id string) {
+func (s *View) endStream(id string) {
 	x := s.Texts.Remove(id)
 	if x == nil {
 		return
@@ -128,7 +128,7 @@ func (s *Space) endStream(id string) {
 }
 
 // publishRest delivers text of a stream that was held back.
-func (s *Space) publishRest(d *journal.Draft) {
+func (s *View) publishRest(d *journal.Draft) {
 	d.Envelope.ID, d.Envelope.TS = s.NewID(), s.Now().UTC()
 	s.PublishLive(d)
 }
