@@ -141,8 +141,20 @@ func (s *Space) scan(ctx context.Context, q journal.Query) iter.Seq2[*ring.Entry
 	}
 }
 
-// VisibilityOf returns the current visibility of a viewer, from its rights and
-// the configuration.
-func (s *Space) VisibilityOf(who ring.Viewer) ring.Visibility {
-	return s.state.Load().Visibility(who, s.now())
+// readLog appends to dst the next entries of the log after a position, up to upTo.
+func (s *Space) readLog(ctx context.Context, dst []*ring.Entry, after, upTo protocol.Seq) ([]*ring.Entry, error) {
+	size := 0
+	q := journal.Query{After: after, Before: upTo + 1, Limit: deliveryEntries}
+	for e, err := range s.journal().Range(ctx, s.name, q) {
+		if err != nil {
+			return nil, err
+		}
+		entry := ring.NewEntry(e)
+		dst = append(dst, entry)
+		size += entry.Size()
+		if size >= ring.ReadBytes {
+			break
+		}
+	}
+	return dst, nil
 }

@@ -1,75 +1,13 @@
 package space
 
 import (
-	"context"
+	"encoding/json"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// maxPending and maxPendingBytes, of payloads, bound the entries that are
-// buffered while a space is being opened.
-const (
-	maxPending      = 1024
-	maxPendingBytes = 4 << 20
-)
-
-// keepPending buffers entries until the space is open. Beyond the bounds it drops
-// all of them; they are read from the log later.
-func (s *Space) keepPending(entries []*journal.Entry) {
-	for _, e := range entries {
-		s.pendingBytes += len(e.Envelope.Payload)
-	}
-	if len(s.pending)+len(entries) > maxPending || s.pendingBytes > maxPendingBytes {
-		s.pending, s.pendingBytes = nil, 0
-		s.dropped = entries[len(entries)-1].Envelope.Seq
-		return
-	}
-	s.pending = append(s.pending, entries...)
-}
-
-// startDelivery ends the opening: it puts the pending entries after the ones that
-// were read. If pending entries were dropped, it returns false and the caller
-// must read more of the log.
-func (s *Space) startDelivery() bool {
-	s.deliverMu.Lock()
-	defer s.deliverMu.Unlock()
-	if s.Head() < s.dropped && !s.retired.Load() {
-		// Some of the pending entries may have been read too; the ring skips them.
-		return false
-	}
-	s.loading = false
-	s.deliver(s.pending)
-	s.pending = nil
-	return true
-}
-
-// readBatch is how many entries readOn puts at once.
-const readBatch = 256
-
-// readOn puts the entries of the log after the head.
-func (s *Space) readOn(ctx context.Context) error {
-	batch := make([]*journal.Entry, 0, readBatch)
-	put := func() {
-		s.deliverMu.Lock()
-		s.deliver(batch)
-		s.deliverMu.Unlock()
-		batch = batch[:0]
-	}
-	for e, err := range s.journal().Range(ctx, s.name, journal.Query{After: s.Head()}) {
-		if err != nil {
-			return err
-		}
-		batch = append(batch, e)
-		if len(batch) == readBatch {
-			put()
-		}
-	}
-	put()
-	return nil
-}
 
 // deliver processes entries that have become durable, in order of Seq, under
 // deliverMu: it folds state entries, puts all entries into the ring and wakes the
@@ -177,23 +115,79 @@ func (s *Space) refreshRights(before, after *authority.State, recipient protocol
 	}
 }
 
-// refreshVisibility stores the member's current visibility. Concurrent changes of
-// the state may call it at the same time; the last one to store has read the
-// latest state.
-func (m *Member) refreshVisibility() {
-	for {
-		st := m.space.state.Load()
-		visible := st.Visibility(m.Viewer(), m.space.now())
-		m.visibility.Store(&visible)
-		if m.space.state.Load() == st {
+// publishLive delivers an envelope that is not stored, after everything that is
+// in the log already. It returns the head, which is the envelope's position in an
+// acknowledgement.
+func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
+	e := &journal.Entry{Envelope: d.Envelope, Audience: d.Audience, Private: d.Private}
+	s.putLive(ring.NewEntry(e))
+	head := s.Head()
+	if peers := s.hub.services.Peers; peers != nil {
+		if err := peers.Publish(s.name, journal.AppendEntry(nil, e)); err != nil {
+			s.log.Debug("pass a live envelope on to the other gateways", "envelope", d.Envelope.ID, "error", err)
+		}
+	}
+	return head
+}
+
+func (s *Space) putLive(list ...*ring.Entry) {
+	s.deliverMu.Lock()
+	s.ring.Put(list)
+	s.deliverMu.Unlock()
+	s.hub.reclaimRings()
+	s.wakeAll()
+}
+
+// receiveLive delivers a live envelope from another gateway. Its sender may have
+// seen log entries that have not arrived here; it is delivered early then,
+// because it is advisory and waiting would need a queue.
+func (s *Space) receiveLive(message []byte) {
+	e, err := journal.DecodeEntry(message)
+	if err != nil {
+		s.log.Warn("read a live envelope of another gateway", "error", err)
+		return
+	}
+	e.Envelope.Seq = 0
+	s.putLive(ring.NewEntry(e))
+}
+
+// announceInvited notifies MEW's clients of invited participants; they have no
+// other way to learn of them. It skips clients that do not read.
+func (s *Space) announceInvited(entries []*ring.Entry) {
+	for _, e := range entries {
+		if e.Envelope.Kind != protocol.KindSpaceInvite || e.Envelope.Seq == 0 {
+			continue
+		}
+		clients := s.mewMembers()
+		if len(clients) == 0 {
 			return
+		}
+		_, g, err := authority.ReadInvitation(e.Envelope, e.Payload(), e.Private())
+		if err != nil {
+			continue // reported by the fold
+		}
+		payload := map[string]any{
+			"event":       "invited",
+			"participant": s.describe(Connected{ID: g.Recipient}, protocol.DialectMEW04, s.now()),
+			"invited_by":  e.Envelope.From,
+		}
+		if reason := e.Payload().Get("reason"); reason.Exists() {
+			payload["reason"] = json.RawMessage(reason.Raw())
+		}
+		for _, m := range clients {
+			if m.ID != e.Envelope.From && !m.controlFull() && e.VisibleTo(s.VisibilityOf(m.Viewer())) {
+				m.enqueueControl(m.newControl(protocol.KindSystemPresence, "", payload))
+			}
 		}
 	}
 }
 
-func (m *Member) welcomeAgain() {
-	m.mu.Lock()
-	m.welcomeDue = true
-	m.mu.Unlock()
-	m.wake()
+// mewMembers returns the connected members that use MEW's dialect.
+func (s *Space) mewMembers() (list []*Member) {
+	for _, m := range s.members() {
+		if m.CurrentDialect() == protocol.DialectMEW04 {
+			list = append(list, m)
+		}
+	}
+	return list
 }

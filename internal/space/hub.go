@@ -156,109 +156,6 @@ func (h *Hub) SpaceFor(ctx context.Context, name string, who protocol.Participan
 	return h.Space(ctx, name)
 }
 
-func (h *Hub) newSpace(cfg *authority.Config, name string) *Space {
-	s := &Space{
-		name:         name,
-		hub:          h,
-		log:          h.services.Logger.With("space", name),
-		opened:       make(chan struct{}),
-		loading:      true,
-		participants: make(map[protocol.ParticipantID]*participant),
-	}
-	s.state.Store(authority.NewState(cfg))
-	s.contexts = ring.NewContexts()
-	s.texts.Total = &h.streamBytes
-	return s
-}
-
-// recentEntries bounds the entries that are read when a space is opened, to
-// rebuild its contexts.
-const (
-	recentEntries = 10_000
-	recentBytes   = 32 << 20 // of payloads
-)
-
-// open reads a space from its log. Entries that become durable meanwhile are
-// buffered and delivered after it, or read from the log when they are too many.
-func (h *Hub) open(ctx context.Context, s *Space) {
-	ctx = context.WithoutCancel(ctx)
-	err := s.load(ctx)
-	for err == nil && !s.startDelivery() {
-		err = s.readOn(ctx)
-	}
-	if err != nil {
-		s.log.Error("open space", "error", err)
-		s.openErr = fmt.Errorf("open space %s: %w", s.name, err)
-		h.spaces.CompareAndDelete(s.name, s) // the next call tries again
-		close(s.opened)
-		return
-	}
-	close(s.opened)
-	if s.retired.Load() {
-		s.release()
-	}
-	h.mu.Lock()
-	cfg, configured := h.config(s.name)
-	changed := h.generation != s.generation
-	h.mu.Unlock()
-	if changed && configured {
-		s.reconfigure(cfg)
-	}
-	if peers := h.services.Peers; peers != nil {
-		s.setRemote(peers.Remote(s.name))
-		s.mu.Lock()
-		s.rosterChangedLocked()
-		s.mu.Unlock()
-	}
-}
-
-func (s *Space) load(ctx context.Context) error {
-	state, stored, err := authority.Load(ctx, s.journal(), s.name, s.config(), s.log)
-	if err != nil {
-		return err
-	}
-	s.state.Store(state)
-	s.stored, s.logID = stored, stored.LogID()
-	_, newest, err := s.journal().Bounds(ctx, s.name)
-	if err != nil {
-		return err
-	}
-	var recent []*journal.Entry
-	size := 0
-	q := journal.Query{Backwards: true, Limit: recentEntries, Before: newest + 1}
-	for e, err := range s.journal().Range(ctx, s.name, q) {
-		if err != nil {
-			return err
-		}
-		recent = append(recent, e)
-		size += len(e.Envelope.Payload)
-		if size > recentBytes {
-			break
-		}
-	}
-	slices.Reverse(recent)
-	for _, e := range recent {
-		s.track(ring.NewEntry(e), s.hub.services.Peers == nil) // without peers, the owner of every stream has left
-	}
-	s.ring = ring.New(s.hub.services.RingEntries, s.hub.services.RingBytes, newest, &s.hub.rings)
-	s.admission = s.view()
-	return nil
-}
-
-// view returns the space as admission sees it.
-func (s *Space) view() *admission.View {
-	h := s.hub
-	return &admission.View{
-		Journal: h.services.Journal, Validate: h.services.Validate, Safety: h.services.Safety, Observer: h.services.Observer,
-		Now: h.services.Clock, NewID: h.services.NewID, NewToken: h.services.NewToken,
-		Draining: &h.draining, Failures: &h.failures, Administered: h.services.Administered,
-
-		State: &s.state, Ring: s.ring, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts,
-
-		Name: s.name, Log: s.log, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
-	}
-}
-
 // Open returns the spaces that are open, sorted by name.
 func (h *Hub) Open() []*Space {
 	list := h.openSpaces()
@@ -281,27 +178,6 @@ func (h *Hub) Reload(config func(name string) (*authority.Config, bool)) {
 		}
 		s.reconfigure(cfg)
 	}
-}
-
-func (s *Space) reconfigure(cfg *authority.Config) {
-	s.deliverMu.Lock()
-	before := s.state.Load()
-	after := before.WithConfig(cfg)
-	s.state.Store(after)
-	for _, m := range s.members() { // before the next envelope is delivered
-		m.refreshVisibility()
-	}
-	s.deliverMu.Unlock()
-
-	s.mu.Lock()
-	for id, p := range s.participants {
-		s.hub.buckets.Update(p.buckets, s.settings(id).NewLimiter)
-	}
-	s.mu.Unlock()
-	for _, m := range s.members() {
-		s.recheck(m)
-	}
-	s.refreshRights(before, after, "")
 }
 
 // Configured reports whether the configuration has a space of this name.
@@ -327,16 +203,6 @@ func (h *Hub) Lookup(name string) *Space {
 		return s
 	}
 	return nil
-}
-
-// isOpen reports whether the log has been read.
-func (s *Space) isOpen() bool {
-	select {
-	case <-s.opened:
-		return s.openErr == nil
-	default:
-		return false
-	}
 }
 
 // Run does the work beside requests until ctx ends: it closes connections whose session has
@@ -429,23 +295,6 @@ func (h *Hub) retire(s *Space, now time.Time) {
 	}
 }
 
-// expire closes connections whose token has expired, and sends a new welcome to
-// members whose grants have.
-func (s *Space) expire(last, now time.Time) {
-	state := s.state.Load()
-	grantsEnded := state.GrantsExpired(last, now)
-	for _, m := range s.members() {
-		if !m.Expires.IsZero() && now.After(m.Expires) {
-			m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "token expired", Now: true})
-			continue
-		}
-		if grantsEnded && !state.SameRights(last, m.ID, state, now) {
-			m.refreshVisibility()
-			m.welcomeAgain()
-		}
-	}
-}
-
 // settleTime is how long Drain waits for envelopes that are being admitted, before
 // it closes connections. If the log hangs, their senders send them again.
 const settleTime = 3 * time.Second
@@ -514,6 +363,27 @@ func (h *Hub) openSpaces() []*Space {
 	return list
 }
 
+// recordTimeout bounds how long RecordGuests waits for the log of one space.
+const recordTimeout = 10 * time.Second
+
+// RecordGuests records the guests that are connected, or have made a request, before
+// they are forgotten. It is called once a minute: joins and requests do not wait for it.
+func (h *Hub) RecordGuests(ctx context.Context) {
+	for _, s := range h.openSpaces() {
+		for _, m := range s.members() {
+			s.admission.NoteGuest(m.ID)
+		}
+		within, cancel := context.WithTimeout(ctx, recordTimeout)
+		if err := s.admission.RecordGuests(within); err != nil {
+			s.log.Warn("record guests again", "error", err)
+		}
+		cancel()
+		if h.services.Journal.Ready() != nil || ctx.Err() != nil {
+			return // the next call tries again
+		}
+	}
+}
+
 // SaveSnapshots stores the states of the open spaces until ctx ends, and then once
 // more, so that opening a space reads only the state entries after its snapshot.
 func (h *Hub) SaveSnapshots(ctx context.Context, every time.Duration) {
@@ -536,23 +406,24 @@ func (h *Hub) SaveSnapshots(ctx context.Context, every time.Duration) {
 	}
 }
 
-// recordTimeout bounds how long RecordGuests waits for the log of one space.
-const recordTimeout = 10 * time.Second
-
-// RecordGuests records the guests that are connected, or have made a request, before
-// they are forgotten. It is called once a minute: joins and requests do not wait for it.
-func (h *Hub) RecordGuests(ctx context.Context) {
-	for _, s := range h.openSpaces() {
-		for _, m := range s.members() {
-			s.admission.NoteGuest(m.ID)
-		}
-		within, cancel := context.WithTimeout(ctx, recordTimeout)
-		if err := s.admission.RecordGuests(within); err != nil {
-			s.log.Warn("record guests again", "error", err)
-		}
-		cancel()
-		if h.services.Journal.Ready() != nil || ctx.Err() != nil {
-			return // the next call tries again
-		}
+// ReceiveLive passes a live message of another gateway to its space.
+func (h *Hub) ReceiveLive(name string, message []byte) {
+	if s := h.Lookup(name); s != nil {
+		s.receiveLive(message)
 	}
 }
+
+// SetRemote sets the participants that are connected to a space at the other
+// gateways.
+func (h *Hub) SetRemote(name string, there []Connected) {
+	if s := h.Lookup(name); s != nil {
+		s.setRemote(there)
+	}
+}
+
+// TakeSpent returns the tokens that participants spent from their buckets at this gateway
+// since the last call, and ChargeSpent charges what they spent at another one.
+func (h *Hub) TakeSpent() []authority.Spending { return h.buckets.TakeSpent() }
+
+// ChargeSpent charges what participants spent at another gateway; see TakeSpent.
+func (h *Hub) ChargeSpent(list []authority.Spending) { h.buckets.Charge(h.services.Clock(), list) }

@@ -161,6 +161,27 @@ func (m *Member) Sender() *admission.Sender {
 // Space returns the member's space.
 func (m *Member) Space() *Space { return m.space }
 
+// refreshVisibility stores the member's current visibility. Concurrent changes of
+// the state may call it at the same time; the last one to store has read the
+// latest state.
+func (m *Member) refreshVisibility() {
+	for {
+		st := m.space.state.Load()
+		visible := st.Visibility(m.Viewer(), m.space.now())
+		m.visibility.Store(&visible)
+		if m.space.state.Load() == st {
+			return
+		}
+	}
+}
+
+func (m *Member) welcomeAgain() {
+	m.mu.Lock()
+	m.welcomeDue = true
+	m.mu.Unlock()
+	m.wake()
+}
+
 // Next waits until there is something to write and fills d with it. The Entries
 // of d are valid until the next call. It returns an error when ctx ends. Only the
 // member's writer may call it.
@@ -405,6 +426,12 @@ func (m *Member) Ending() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.closing != nil
+}
+
+func (m *Member) controlFull() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.control) > maxControlBytes
 }
 
 // Subscribe replaces the member's filter and confirms it to the member. The error

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -127,24 +126,6 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 		m.seq = oldest - 1
 	}
 	return m.space.readLog(ctx, d.Entries, m.seq, upTo)
-}
-
-// readLog appends to dst the next entries of the log after a position, up to upTo.
-func (s *Space) readLog(ctx context.Context, dst []*ring.Entry, after, upTo protocol.Seq) ([]*ring.Entry, error) {
-	size := 0
-	q := journal.Query{After: after, Before: upTo + 1, Limit: deliveryEntries}
-	for e, err := range s.journal().Range(ctx, s.name, q) {
-		if err != nil {
-			return nil, err
-		}
-		entry := ring.NewEntry(e)
-		dst = append(dst, entry)
-		size += entry.Size()
-		if size >= ring.ReadBytes {
-			break
-		}
-	}
-	return dst, nil
 }
 
 // expired returns the error for a member whose next entries are no longer stored.
