@@ -104,8 +104,12 @@ func (s *Space) settings(id protocol.ParticipantID) authority.ParticipantConfig 
 // a guest that has connected before.
 func (s *Space) IsKnown(id protocol.ParticipantID) bool { return s.state.Load().IsKnown(id) }
 
-// Kicked reports whether the participant was removed from the space.
+// Kicked reports whether the participant was kicked and not invited since.
 func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().IsKicked(id) }
+
+// IsGone reports whether the participant was kicked, or the configuration and the
+// invitations no longer admit it.
+func (s *Space) IsGone(id protocol.ParticipantID) bool { return s.state.Load().IsGone(id) }
 
 // Invited reports whether the participant was invited, rather than configured
 // or a guest.
@@ -132,9 +136,6 @@ func (s *Space) MaySend(id protocol.ParticipantID, kind protocol.Kind) bool {
 
 // Directory returns what the space has made, if it is the administrative space.
 func (s *Space) Directory() authority.Directory { return s.state.Load().Directory }
-
-// IsGone reports whether a participant was removed from the space.
-func (s *Space) IsGone(id protocol.ParticipantID) bool { return s.state.Load().IsGone(id) }
 
 // MayDecide reports whether the rights of a participant allow it to decide on a proposal.
 func (s *Space) MayDecide(id protocol.ParticipantID, p *protocol.Envelope) bool {

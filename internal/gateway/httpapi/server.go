@@ -62,8 +62,8 @@ type Options struct {
 	Has func(ctx context.Context, space string, id protocol.ID) (bool, error)
 
 	KeepAlive   time.Duration // of event streams; 0: 15 s
-	IdleTimeout time.Duration // of an event stream whose reader stops; 0: 2 min
-	Heavy       chan struct{} // slots for decoding and admitting long bodies; nil: 8
+	IdleTimeout time.Duration // of an event stream whose reader stops
+	Heavy       chan struct{} // slots for decoding and admitting long bodies
 	Logger      *slog.Logger
 }
 
@@ -85,12 +85,6 @@ type Server struct {
 func New(o Options) *Server {
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
-	}
-	if o.Heavy == nil {
-		o.Heavy = make(chan struct{}, 8)
-	}
-	if o.IdleTimeout == 0 {
-		o.IdleTimeout = 2 * time.Minute
 	}
 	s := &Server{options: o, mux: http.NewServeMux(), budget: limit.NewBudget(budgetBytes, shareBytes)}
 	s.routes()

@@ -29,41 +29,23 @@ type Observer interface {
 	ViolationClose()
 }
 
-// Options configures a server. The zero value of a duration or bound selects
-// the default in its comment.
+// Options configures a server. All fields but the bound and the origins are
+// required.
 type Options struct {
 	Admission *access.Admission
 	// Origins are allowed in addition to the gateway's own:
 	// scheme://host[:port].
 	Origins []string
-	// NewViolations returns a counter for a new connection; nil: no limit.
+	// NewViolations returns a counter for a new connection.
 	NewViolations func() Violations
 
-	PingInterval     time.Duration // 30 s
-	IdleTimeout      time.Duration // 2 min without receiving or without reading
-	HandshakeTimeout time.Duration // 10 s: for a client that joins by its first frame
+	PingInterval     time.Duration
+	IdleTimeout      time.Duration // without receiving or without reading
+	HandshakeTimeout time.Duration // for a client that joins by its first frame
 	MaxConnections   int           // 0: bounded by the file descriptors only
-	Heavy            chan struct{} // slots for decoding and admitting long frames; nil: 8
-	Observer         Observer      // nil: no metrics
+	Heavy            chan struct{} // slots for decoding and admitting long frames
+	Observer         Observer
 	Logger           *slog.Logger
-}
-
-func (o *Options) fill() {
-	setDefault(&o.PingInterval, 30*time.Second)
-	setDefault(&o.IdleTimeout, 2*time.Minute)
-	setDefault(&o.HandshakeTimeout, 10*time.Second)
-	if o.Heavy == nil {
-		o.Heavy = make(chan struct{}, 8)
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-}
-
-func setDefault(d *time.Duration, to time.Duration) {
-	if *d == 0 {
-		*d = to
-	}
 }
 
 // Server serves WebSocket connections.
@@ -82,7 +64,6 @@ type Server struct {
 
 // NewServer returns a server.
 func NewServer(o Options) *Server {
-	o.fill()
 	return &Server{options: o, sessions: make(map[*session]struct{}), refusing: make(chan struct{})}
 }
 
@@ -192,13 +173,10 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 // start starts the goroutines of the connection. The handler then returns,
 // which frees its stack, its request and its buffers.
 func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request, maySwitch bool) {
-	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender()}
+	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender(), violations: s.options.NewViolations()}
 	x.maySwitch = maySwitch
 	if maySwitch || member.CurrentDialect() == protocol.DialectMEW04 {
 		x.address = dialedURL(r)
-	}
-	if s.options.NewViolations != nil {
-		x.violations = s.options.NewViolations()
 	}
 	c.pong = member.Pong
 	member.OnClose(c.expediteClose)
@@ -281,18 +259,6 @@ func (s *Server) sweep(now time.Duration) {
 		case silent > s.options.PingInterval:
 			x.member.Ping()
 		}
-	}
-}
-
-func (s *Server) refused(code protocol.Code) {
-	if s.options.Observer != nil {
-		s.options.Observer.Refused(code)
-	}
-}
-
-func (s *Server) delivered(d *space.Delivery) {
-	if s.options.Observer != nil && len(d.Entries) > 0 {
-		s.options.Observer.Delivered(len(d.Entries), time.Since(d.Entries[len(d.Entries)-1].Envelope.TS))
 	}
 }
 

@@ -193,7 +193,7 @@ func (s *session) readFailed(err error) error {
 	if errors.Is(err, errTooLarge) {
 		e := protocol.Errorf(protocol.CodeMessageTooLarge, "A message may have at most %d bytes; the connection is closed.", s.messageLimit)
 		e.Limit = s.messageLimit
-		s.server.refused(e.Code)
+		s.server.options.Observer.Refused(e.Code)
 		s.sender.ChargeRefused(int(s.messageLimit))
 		s.member.Refuse("", e)
 		s.end(space.Closing{Code: protocol.CloseTooBig, Reason: "message too large", UpTo: s.member.Space().Head()})
@@ -332,7 +332,7 @@ var errViolations = errors.New("too many refused envelopes")
 // connection.
 func (s *session) refuse(id protocol.ID, err *protocol.Error) error {
 	s.member.Refuse(id, err)
-	if s.violations == nil || !s.violations.Add(time.Now()) {
+	if !s.violations.Add(time.Now()) {
 		return nil
 	}
 	return s.endViolation(errViolations)
@@ -340,9 +340,7 @@ func (s *session) refuse(id protocol.ID, err *protocol.Error) error {
 
 // endViolation closes the connection of a peer that exceeds the limits.
 func (s *session) endViolation(reason error) error {
-	if o := s.server.options.Observer; o != nil {
-		o.ViolationClose()
-	}
+	s.server.options.Observer.ViolationClose()
 	s.end(space.Closing{Code: protocol.ClosePolicy, Reason: reason.Error(), UpTo: s.member.Space().Head()})
 	return reason
 }
@@ -396,7 +394,9 @@ func (s *session) writeLoop(ctx context.Context) {
 				_ = s.ws.CloseNow() // the reader fails then
 				return
 			}
-			s.server.delivered(&d)
+			if n := len(d.Entries); n > 0 {
+				s.server.options.Observer.Delivered(n, time.Since(d.Entries[n-1].Envelope.TS))
+			}
 		}
 		if d.Close != nil {
 			s.conn.writeClose(d.Close.Code, truncate(d.Close.Reason))

@@ -398,8 +398,8 @@ func (st *State) Admits(id protocol.ParticipantID) bool {
 	return configured || st.IsInvited(id) || st.Config.Guests != nil
 }
 
-// IsGone reports whether a participant was removed: it was kicked, or the configuration and
-// the invitations no longer admit it.
+// IsGone reports whether the participant was kicked, or the configuration and the
+// invitations no longer admit it.
 func (st *State) IsGone(id protocol.ParticipantID) bool { return st.IsKicked(id) || !st.Admits(id) }
 
 // Invitation returns the invitation whose token has this hash.
