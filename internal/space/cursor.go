@@ -76,10 +76,6 @@ func (c *Cursor) read(ctx context.Context) error {
 			return nil
 		}
 	}
-	return c.readJournal(ctx)
-}
-
-func (c *Cursor) readJournal(ctx context.Context) error {
 	upTo := c.space.ring.Bottom()
 	entries, err := c.space.readLog(ctx, c.batch, c.seq, upTo)
 	if err != nil {

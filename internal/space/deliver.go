@@ -73,18 +73,11 @@ func (s *Space) fold(e *journal.Entry) {
 	}
 	s.state.Store(after)
 	switch e.Envelope.Kind {
-	case protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
-		s.refreshRights(before, after, recipientOf(e))
+	case protocol.KindCapabilityGrant: // its recipient has a new welcome even if it adds nothing (section 2)
+		s.refreshRights(before, after, protocol.ParticipantIn(e.Payload(), "recipient"))
+	case protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
+		s.refreshRights(before, after, "")
 	}
-}
-
-// recipientOf returns the recipient of a grant, which receives a new welcome even
-// if the grant adds nothing (section 2); "" for any other kind.
-func recipientOf(e *journal.Entry) protocol.ParticipantID {
-	if e.Envelope.Kind != protocol.KindCapabilityGrant {
-		return ""
-	}
-	return protocol.ParticipantIn(e.Payload(), "recipient")
 }
 
 // closeRemoved closes the connections of participants that were kicked, and
@@ -138,19 +131,6 @@ func (s *Space) putLive(list ...*ring.Entry) {
 	s.wakeAll()
 }
 
-// receiveLive delivers a live envelope from another gateway. Its sender may have
-// seen log entries that have not arrived here; it is delivered early then,
-// because it is advisory and waiting would need a queue.
-func (s *Space) receiveLive(message []byte) {
-	e, err := journal.DecodeEntry(message)
-	if err != nil {
-		s.log.Warn("read a live envelope of another gateway", "error", err)
-		return
-	}
-	e.Envelope.Seq = 0
-	s.putLive(ring.NewEntry(e))
-}
-
 // announceInvited notifies MEW's clients of invited participants; they have no
 // other way to learn of them. It skips clients that do not read.
 func (s *Space) announceInvited(entries []*ring.Entry) {
@@ -158,7 +138,12 @@ func (s *Space) announceInvited(entries []*ring.Entry) {
 		if e.Envelope.Kind != protocol.KindSpaceInvite || e.Envelope.Seq == 0 {
 			continue
 		}
-		clients := s.mewMembers()
+		var clients []*Member
+		for _, m := range s.members() {
+			if m.CurrentDialect() == protocol.DialectMEW04 {
+				clients = append(clients, m)
+			}
+		}
 		if len(clients) == 0 {
 			return
 		}
@@ -180,14 +165,4 @@ func (s *Space) announceInvited(entries []*ring.Entry) {
 			}
 		}
 	}
-}
-
-// mewMembers returns the connected members that use MEW's dialect.
-func (s *Space) mewMembers() (list []*Member) {
-	for _, m := range s.members() {
-		if m.CurrentDialect() == protocol.DialectMEW04 {
-			list = append(list, m)
-		}
-	}
-	return list
 }

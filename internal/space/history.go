@@ -108,7 +108,9 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*ring.Entry, error] {
 			scanned++
 			p.Next = je.Envelope.Seq
 			e := ring.NewEntry(je)
-			if !p.includes(je.Envelope.TS) || !e.VisibleTo(p.visibility) || !p.matcher.Match(e.Envelope) {
+			ts := je.Envelope.TS
+			inTime := !ts.Before(p.from) && (p.until.IsZero() || ts.Before(p.until))
+			if !inTime || !e.VisibleTo(p.visibility) || !p.matcher.Match(e.Envelope) {
 				continue
 			}
 			found++
@@ -118,11 +120,6 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*ring.Entry, error] {
 			}
 		}
 	}
-}
-
-// includes reports whether an entry of this time can be part of the page.
-func (p *Page) includes(ts time.Time) bool {
-	return !ts.Before(p.from) && (p.until.IsZero() || ts.Before(p.until))
 }
 
 // narrow adds the positions of the times of a query to its bounds.

@@ -406,11 +406,21 @@ func (h *Hub) SaveSnapshots(ctx context.Context, every time.Duration) {
 	}
 }
 
-// ReceiveLive passes a live message of another gateway to its space.
+// ReceiveLive delivers a live envelope from another gateway. Its sender may have
+// seen log entries that have not arrived here; it is delivered early then,
+// because it is advisory and waiting would need a queue.
 func (h *Hub) ReceiveLive(name string, message []byte) {
-	if s := h.Lookup(name); s != nil {
-		s.receiveLive(message)
+	s := h.Lookup(name)
+	if s == nil {
+		return
 	}
+	e, err := journal.DecodeEntry(message)
+	if err != nil {
+		s.log.Warn("read a live envelope of another gateway", "error", err)
+		return
+	}
+	e.Envelope.Seq = 0
+	s.putLive(ring.NewEntry(e))
 }
 
 // SetRemote sets the participants that are connected to a space at the other

@@ -203,30 +203,23 @@ func (s *Space) participantLocked(id protocol.ParticipantID) *participant {
 	if p, ok := s.participants[id]; ok {
 		return p
 	}
+	st, now := s.state.Load(), s.now()
 	if len(s.participants) >= maxIdleParticipants {
-		s.forgetIdleLocked()
-	}
-	p := &participant{id: id, lastSeen: s.now(), buckets: s.hub.buckets.Acquire(s.bucketKey(id), s.settings(id).NewLimiter)}
-	s.participants[id] = p
-	return p
-}
-
-func (s *Space) bucketKey(id protocol.ParticipantID) authority.BucketKey {
-	st := s.state.Load()
-	if _, configured := st.Config.Participants[id]; !configured && st.IsInvited(id) {
-		return authority.BucketKey{Space: s.name, Invited: true, Participant: id}
-	}
-	return authority.BucketKey{Space: st.Config.PatternName(), Participant: id}
-}
-
-func (s *Space) forgetIdleLocked() {
-	old := s.now().Add(-time.Minute)
-	for id, p := range s.participants {
-		if p.connections == 0 && p.lastSeen.Before(old) {
-			s.hub.buckets.Release(p.buckets)
-			delete(s.participants, id)
+		old := now.Add(-time.Minute)
+		for id, p := range s.participants {
+			if p.connections == 0 && p.lastSeen.Before(old) {
+				s.hub.buckets.Release(p.buckets)
+				delete(s.participants, id)
+			}
 		}
 	}
+	key := authority.BucketKey{Space: st.Config.PatternName(), Participant: id}
+	if _, configured := st.Config.Participants[id]; !configured && st.IsInvited(id) {
+		key.Space, key.Invited = s.name, true
+	}
+	p := &participant{id: id, lastSeen: now, buckets: s.hub.buckets.Acquire(key, st.Settings(id).NewLimiter)}
+	s.participants[id] = p
+	return p
 }
 
 // Connected is a participant with a connection.

@@ -63,7 +63,8 @@ func (m *Member) filterVisible(entries []*ring.Entry, first uint64) []*ring.Entr
 }
 
 // catchUp reads the journal from the cursor on, and switches to the ring once the
-// ring has everything that follows. It reports whether the member moved.
+// ring has everything that follows. It reports whether the member moved. A read that
+// fails is tried again later; a member that cannot read for too long is closed.
 func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 	if pos, gone, ok := m.space.ring.Seek(m.seq, m.live); ok {
 		if gone > m.lives {
@@ -80,7 +81,15 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 	floor := m.space.ring.Bottom()
 	entries, err := m.readJournal(ctx, d, floor)
 	if err != nil {
-		m.readFailed(err)
+		now := m.space.now()
+		if m.failing.IsZero() {
+			m.failing = now
+			m.space.log.Warn("read the log for a member", "participant", m.ID, "error", err)
+		}
+		m.retryAt = now.Add(journalRetry)
+		if now.Sub(m.failing) >= catchUpTimeout {
+			m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "the log cannot be read now; connect again", Now: true})
+		}
 		return false
 	}
 	m.readable()
@@ -94,20 +103,6 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 		ring.EncodeTogether(d.Entries)
 	}
 	return true
-}
-
-// readFailed schedules another read of the journal, or closes the member when
-// reading has failed for too long.
-func (m *Member) readFailed(err error) {
-	now := m.space.now()
-	if m.failing.IsZero() {
-		m.failing = now
-		m.space.log.Warn("read the log for a member", "participant", m.ID, "error", err)
-	}
-	m.retryAt = now.Add(journalRetry)
-	if now.Sub(m.failing) >= catchUpTimeout {
-		m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "the log cannot be read now; connect again", Now: true})
-	}
 }
 
 func (m *Member) readable() { m.failing, m.retryAt = time.Time{}, time.Time{} }

@@ -36,10 +36,15 @@ func (s *Space) Participants() []protocol.Participant {
 	return list
 }
 
-// appendWelcome appends the member's current welcome.
+// appendWelcome appends the member's current welcome. Its Seq is the head of the log
+// for this connection: envelopes up to it are not delivered any more, except by a
+// replay. Only the member's writer may call it.
 func (m *Member) appendWelcome(dst []byte) []byte {
 	s, now := m.space, m.space.now()
-	st := s.state.Load()
+	st, head := s.state.Load(), m.seq
+	if !m.welcomed {
+		m.welcomed, head = true, m.joinedAt
+	}
 	w := protocol.Welcome{
 		You: protocol.You{
 			ID:           m.ID,
@@ -47,7 +52,7 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 			Limits:       st.Settings(m.ID).Limits,
 		},
 		Participants: []protocol.Participant{},
-		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq(), Log: s.logID},
+		Space:        protocol.SpaceInfo{Name: s.name, Seq: head, Log: s.logID},
 		Protocol:     m.CurrentDialect().String(),
 	}
 	for _, c := range s.announced(m.ID) {
@@ -79,17 +84,6 @@ func (s *Space) announced(self protocol.ParticipantID) []Connected {
 	}
 	slices.SortFunc(list, func(a, b Connected) int { return cmp.Compare(a.ID, b.ID) })
 	return list
-}
-
-// welcomeSeq is the head of the log for this connection: envelopes up to it are
-// not delivered any more, except by a replay. Only the member's writer may call
-// it.
-func (m *Member) welcomeSeq() protocol.Seq {
-	if !m.welcomed {
-		m.welcomed = true
-		return m.joinedAt
-	}
-	return m.seq
 }
 
 // activeStreams lists the streams that a viewer may see, for its welcome.

@@ -46,7 +46,12 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, refused)
 		return
 	}
-	in, refused := readSignIn(w, r)
+	body, refused := access.ReadBody(w, r, maxSignInBytes, signInTimeout)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	in, refused := parseSignIn(body)
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
@@ -135,14 +140,6 @@ func ownPageOnly(r *http.Request) *protocol.Error {
 		return protocol.Errorf(protocol.CodeForbidden, "Only the gateway's own page may sign in or out.")
 	}
 	return nil
-}
-
-func readSignIn(w http.ResponseWriter, r *http.Request) (signInRequest, error) {
-	body, refused := access.ReadBody(w, r, maxSignInBytes, signInTimeout)
-	if refused != nil {
-		return signInRequest{}, refused
-	}
-	return parseSignIn(body)
 }
 
 // parseSignIn parses the body of a sign-in. Its errors repeat nothing of the

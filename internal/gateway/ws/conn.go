@@ -2,6 +2,7 @@ package ws
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -25,10 +26,10 @@ type conn struct {
 	lastRead atomic.Int64 // when the peer last sent bytes, in nanoseconds since epoch
 
 	// Owned by the reader.
-	br     *bufio.Reader // the library reads from it
-	unread []byte        // read from the kernel, not yet by the library
-	block  *[]byte       // borrowed while unread is part of it
-	pong   func(payload []byte)
+	br     *bufio.Reader        // the library reads from it
+	unread []byte               // read from the kernel, not yet by the library
+	block  *[]byte              // borrowed while unread is part of it
+	pong   func(payload []byte) // queues the answer to a ping; nil before the session starts
 	// overhead is how many bytes were read that are not message content, less
 	// the allowance since overheadAt.
 	overhead   int
@@ -76,24 +77,22 @@ const (
 var errOverhead = errors.New("too many control frames or fragments")
 
 // Read reads data from the peer for the library. All of it counts as overhead
-// until content subtracts the content of messages.
+// until content subtracts the content of messages. Overhead that exceeds the burst
+// is compared with it again less the allowance since the last time.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
 	c.overhead += n
-	if c.overhead > overheadBurst && err == nil && c.exhausted() {
-		return 0, errOverhead
+	if c.overhead <= overheadBurst || err != nil {
+		return n, err
 	}
-	return n, err
-}
-
-// exhausted subtracts the allowance since the last call from the overhead, and
-// reports whether it still exceeds the burst.
-func (c *conn) exhausted() bool {
 	now := time.Since(epoch)
 	allowed := (now - c.overheadAt).Seconds() * overheadPerSecond
 	c.overhead -= int(min(allowed, float64(c.overhead)))
 	c.overheadAt = now
-	return c.overhead > overheadBurst
+	if c.overhead > overheadBurst {
+		return 0, errOverhead
+	}
+	return n, nil
 }
 
 // content subtracts n bytes of content from the overhead.
@@ -166,17 +165,6 @@ func (c *conn) fill() error {
 	return nil
 }
 
-// onPing answers a ping through the session's writer. The library would write
-// the pong from the reader, which must not block on a peer that does not read.
-// It returns true if the library should answer.
-func (c *conn) onPing(payload []byte) bool {
-	if c.pong == nil {
-		return true
-	}
-	c.pong(payload)
-	return false
-}
-
 func (c *conn) release() {
 	c.unread = nil
 	if c.block != nil {
@@ -197,19 +185,27 @@ func (c *conn) Write(p []byte) (int, error) {
 }
 
 // writeFrames sends whole frames with one system call. It gives up after
-// timeout, or after expediteTimeout if the connection is closing.
+// timeout, or after expediteTimeout if the connection is closing. It reuses a recent
+// deadline, since setting one for every batch is expensive.
 func (c *conn) writeFrames(frames net.Buffers, timeout time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.extendWriteDeadline(timeout); err != nil {
-		return err
+	now := time.Now()
+	if c.writeDeadline.Sub(now) < timeout-deadlineSlack {
+		if err := c.SetWriteDeadline(now.Add(timeout)); err != nil {
+			return err
+		}
+		c.writeDeadline = now.Add(timeout)
+	}
+	if c.expedited.Load() {
+		c.expediteClose()
 	}
 	if len(frames) == 1 {
 		_, err := c.Conn.Write(frames[0])
 		return err
 	}
 	if c.raw == nil {
-		_, err := c.Conn.Write(concat(frames))
+		_, err := c.Conn.Write(bytes.Join(frames, nil))
 		return err
 	}
 	_, err := frames.WriteTo(c.Conn)
@@ -250,22 +246,7 @@ const lingerBytes = 32 << 20
 // closeTimeout is how long the peer has to answer a close frame.
 const closeTimeout = 3 * time.Second
 
-// extendWriteDeadline sets the deadline of the next write. It reuses a recent deadline,
-// since setting one for every batch is expensive.
-func (c *conn) extendWriteDeadline(timeout time.Duration) error {
-	now := time.Now()
-	if c.writeDeadline.Sub(now) < timeout-deadlineSlack {
-		if err := c.SetWriteDeadline(now.Add(timeout)); err != nil {
-			return err
-		}
-		c.writeDeadline = now.Add(timeout)
-	}
-	if c.expedited.Load() {
-		c.expediteClose()
-	}
-	return nil
-}
-
+// deadlineSlack is by how much a reused deadline of a write may be too early.
 const deadlineSlack = time.Second
 
 // expediteTimeout bounds a write when the connection is closing.
@@ -276,18 +257,6 @@ const expediteTimeout = 2 * time.Second
 func (c *conn) expediteClose() {
 	c.expedited.Store(true)
 	_ = c.SetWriteDeadline(time.Now().Add(expediteTimeout)) // ignore the error: the connection can only be closed already
-}
-
-func concat(frames net.Buffers) []byte {
-	n := 0
-	for _, f := range frames {
-		n += len(f)
-	}
-	out := make([]byte, 0, n)
-	for _, f := range frames {
-		out = append(out, f...)
-	}
-	return out
 }
 
 // frameBuffered reports whether the next frame was read from the kernel

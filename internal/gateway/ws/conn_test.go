@@ -192,7 +192,7 @@ func TestGather(t *testing.T) {
 	block := []byte("first|second|third|")
 	d := space.Delivery{Control: []byte("own|")}
 	got := gather(nil, &d, protocol.DialectMEUP01)
-	if len(got) != 1 || string(concat(got)) != "own|" {
+	if len(got) != 1 || string(bytes.Join(got, nil)) != "own|" {
 		t.Errorf("own frames alone: %q", got)
 	}
 	a, b, c := block[0:6], block[6:13], block[13:19]

@@ -160,7 +160,13 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 	wsConn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // admit has checked the origin
 		Subprotocols:       []string{"meup.v0.1", "meup.v0.2", "mew.v0.4"},
-		OnPingReceived:     func(_ context.Context, payload []byte) bool { return h.conn.onPing(payload) },
+		OnPingReceived: func(_ context.Context, payload []byte) (libraryAnswers bool) {
+			if h.conn.pong == nil {
+				return true
+			}
+			h.conn.pong(payload) // the library would answer from the reader, which must not block on a peer that does not read
+			return false
+		},
 	})
 	if err != nil {
 		return nil, nil, err

@@ -127,18 +127,6 @@ func (s *session) decode(frame []byte) admission.Decoded {
 	return admission.Decoded{In: in, Err: err}
 }
 
-// refreshLimits loads the current limits, which can change during a connection.
-func (s *session) refreshLimits() {
-	limits := s.member.Limits()
-	s.messageLimit, s.contextDepth = limits.MessageBytes, limits.ContextDepth
-	if s.messageLimit <= 0 {
-		s.messageLimit = 1 << 20
-	}
-	if s.contextDepth <= 0 {
-		s.contextDepth = protocol.DefaultContextDepth
-	}
-}
-
 var errTooLarge = errors.New("message too large")
 
 // read returns the next message in a buffer of its own; nil for a binary
@@ -148,7 +136,14 @@ func (s *session) read(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.refreshLimits()
+	limits := s.member.Limits() // they can change during a connection
+	s.messageLimit, s.contextDepth = limits.MessageBytes, limits.ContextDepth
+	if s.messageLimit <= 0 {
+		s.messageLimit = 1 << 20
+	}
+	if s.contextDepth <= 0 {
+		s.contextDepth = protocol.DefaultContextDepth
+	}
 	s.content = contentReader{message, s.conn}
 	r := &s.content
 	defer s.conn.content(frameHead)

@@ -60,20 +60,14 @@ func passesPause(k protocol.Kind) bool {
 	return name == "cancel"
 }
 
-// request returns the envelope in the form that capabilities match.
-func (p *candidate) request() *capability.Request {
-	e := &p.In.Envelope
-	return &capability.Request{Kind: e.Kind, Payload: p.In.Payload, To: e.To, Context: e.Context}
-}
-
 // allowed reports whether the sender's capabilities allow the envelope. Unless a
 // deny rule matches, three more cases are allowed: the capability decide covers
 // the decision on a proposal, and clients of MEW may answer a request that
 // another participant addressed to them or to all, and write into streams whose
 // owner permits it (section 9).
 func (b *batch) allowed(ctx context.Context, st *authority.State, p *candidate) bool {
-	rights := st.Ledger.Effective(b.from.ID, b.now)
-	d := rights.Decide(p.request())
+	rights, e := st.Ledger.Effective(b.from.ID, b.now), &p.In.Envelope
+	d := rights.Decide(&capability.Request{Kind: e.Kind, Payload: p.In.Payload, To: e.To, Context: e.Context})
 	if d.Allowed || d.By != nil && d.By.Deny() {
 		return d.Allowed
 	}
@@ -119,24 +113,18 @@ func (b *batch) checkStart(p *candidate) error {
 	if _, ok := protocol.ParseContextPath(string(path), depth); !ok {
 		return protocol.Errorf(protocol.CodeInvalidContext, "The context %s would be deeper than %d segments or longer than %d bytes.", path, depth, protocol.MaxContextBytes)
 	}
-	open := b.space.Contexts.OpenOf(b.from.ID) + b.starting()
+	open := b.space.Contexts.OpenOf(b.from.ID)
+	for _, w := range b.waiting { // will open theirs
+		if w.In.Envelope.Kind == protocol.KindReasoningStart {
+			open++
+		}
+	}
 	if limits.OpenContexts > 0 && open >= limits.OpenContexts {
 		err := protocol.Errorf(protocol.CodeRateLimited, "You have %d contexts open; conclude or cancel one first.", open)
 		err.Limit, err.RetryAfterMS = "open_contexts", 1000
 		return err
 	}
 	return nil
-}
-
-// starting returns how many contexts the pending envelopes will open.
-func (b *batch) starting() int {
-	n := 0
-	for _, p := range b.waiting {
-		if p.In.Envelope.Kind == protocol.KindReasoningStart {
-			n++
-		}
-	}
-	return n
 }
 
 // checkInvite checks an invitation and creates its token. Only the token's hash is

@@ -9,24 +9,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func proposalsAmong(parents []*parent) []*parent {
-	var list []*parent
-	for _, x := range parents {
-		if x.envelope.Kind == protocol.KindMCPProposal {
-			list = append(list, x)
-		}
-	}
-	return list
-}
-
 // checkDecision checks an envelope that fulfills, rejects or withdraws a proposal
-// against the proposal and the sender's right to decide. The journal ensures that
-// it is the first decision.
+// against the proposal and the sender's right to decide. Only the proposer can
+// withdraw. The journal ensures that it is the first decision.
 func (b *batch) checkDecision(st *authority.State, p *candidate) error {
 	e := &p.draft.Envelope
 	if e.Kind == protocol.KindMCPWithdraw {
-		if err := checkProposer(e, p.proposals); err != nil {
-			return err
+		for _, id := range e.Correlation.IDs {
+			if !slices.ContainsFunc(p.proposals, func(x *parent) bool { return x.envelope.ID == id && x.envelope.From == e.From }) {
+				return protocol.Errorf(protocol.CodeNotProposer, "%s is not a proposal of yours; only the proposer can withdraw it.", id)
+			}
 		}
 	}
 	switch {
@@ -57,16 +49,6 @@ func (b *batch) checkDecision(st *authority.State, p *candidate) error {
 	rights := st.Ledger.Effective(b.from.ID, b.now)
 	if !b.mayDecide(rights, x.envelope, proposed, e) {
 		return b.notDecider(st, e)
-	}
-	return nil
-}
-
-// checkProposer lets only the proposer withdraw a proposal.
-func checkProposer(e *protocol.Envelope, proposals []*parent) error {
-	for _, id := range e.Correlation.IDs {
-		if !slices.ContainsFunc(proposals, func(x *parent) bool { return x.envelope.ID == id && x.envelope.From == e.From }) {
-			return protocol.Errorf(protocol.CodeNotProposer, "%s is not a proposal of yours; only the proposer can withdraw it.", id)
-		}
 	}
 	return nil
 }

@@ -231,7 +231,11 @@ func (b *batch) check(ctx context.Context, p *candidate) error {
 		p.draft.Audience = append(p.draft.Audience, ring.AllParticipants)
 	}
 	if exchange.IsDecision(e.Kind) {
-		p.proposals = proposalsAmong(parents)
+		for _, x := range parents {
+			if x.envelope.Kind == protocol.KindMCPProposal {
+				p.proposals = append(p.proposals, x)
+			}
+		}
 	}
 	if len(p.proposals) == 1 {
 		p.draft.Settles = p.proposals[0].envelope.ID

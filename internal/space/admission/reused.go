@@ -197,7 +197,8 @@ func referredKinds(k protocol.Kind) []protocol.Kind {
 func (b *batch) references(ctx context.Context, p *candidate) ([]*parent, error) {
 	if b.from.Dialect != protocol.DialectMEUP01 {
 		if p.In.Envelope.ID != "" {
-			p.spelling.Sum = sumOf(p.In)
+			sum := sha256.Sum256(p.In.Frame()) // including the sender's own ts
+			p.spelling.Sum = hex.EncodeToString(sum[:16])
 			if err := b.assignID(ctx, p, 0); err != nil || p.retry {
 				return nil, err
 			}
@@ -279,10 +280,4 @@ func (b *batch) recordSpelling(ctx context.Context, p *candidate, parents []*par
 		}
 	}
 	return nil
-}
-
-// sumOf identifies a frame by its bytes, including the sender's own ts.
-func sumOf(in *protocol.Inbound) string {
-	sum := sha256.Sum256(in.Frame())
-	return hex.EncodeToString(sum[:16])
 }

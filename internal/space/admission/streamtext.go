@@ -54,36 +54,29 @@ func (b *batch) inspected(p *candidate) (*ring.StreamText, error) {
 	return x, nil
 }
 
-// redactStream masks a chunk of a stream and charges the work to the sender. It
-// reports whether there is anything to deliver. before is the text to be delivered
-// first; nil: none.
-func (b *batch) redactStream(ctx context.Context, p *candidate) (deliver bool, before *journal.Draft, err error) {
-	x, err := b.inspected(p)
-	if x == nil {
-		return err == nil, nil, err
-	}
-	empty := false
-	_, err = b.inspect(p, func(extra protocol.Value) (r ring.Redaction, err error) {
-		c := ring.StreamChunk{Draft: &p.draft, Spelling: p.spelling, Payload: p.In.Payload, Extra: extra}
-		r, empty, before, err = b.space.Texts.Data(ctx, x, &c, b.space.Safety.Stream)
-		return r, err
-	})
-	return err == nil && !empty, before, err
-}
-
-// stream delivers the part of a chunk that is not held back.
+// stream masks a chunk of a stream, charges the work to the sender, and delivers the
+// part that is not held back.
 func (b *batch) stream(ctx context.Context, p *candidate) {
-	deliver, before, err := b.redactStream(ctx, p)
-	if before != nil {
-		b.space.publishRest(before)
+	x, err := b.inspected(p)
+	empty := false
+	if x != nil {
+		_, err = b.inspect(p, func(extra protocol.Value) (ring.Redaction, error) {
+			c := ring.StreamChunk{Draft: &p.draft, Spelling: p.spelling, Payload: p.In.Payload, Extra: extra}
+			r, held, before, err := b.space.Texts.Data(ctx, x, &c, b.space.Safety.Stream)
+			if before != nil { // text for others
+				b.space.publishRest(before)
+			}
+			empty = held
+			return r, err
+		})
 	}
 	switch {
 	case err != nil:
 		b.refuse(p, err)
-	case deliver:
-		p.result.Seq = b.space.PublishLive(&p.draft)
-	default:
+	case empty:
 		p.result.Seq = b.space.Ring.Head()
+	default:
+		p.result.Seq = b.space.PublishLive(&p.draft)
 	}
 }
 
