@@ -11,7 +11,7 @@ import (
 const maxBytes = 4096
 
 // Parse compiles a capability: a string, or an object as the package describes
-// it. It does not retain v. The error is a *capability.PatternError.
+// it. It does not retain v. The error is a *PatternError.
 func Parse(v protocol.Value) (*Capability, error) {
 	if len(v.Raw()) > maxBytes {
 		return nil, &PatternError{Err: fmt.Errorf("it has more than %d bytes", maxBytes)}
@@ -39,7 +39,7 @@ func parse(v protocol.Value) (*Capability, error) {
 	return c, nil
 }
 
-// ParseJSON is Parse for a JSON text. The error is a *capability.PatternError or a
+// ParseJSON is Parse for a JSON text. The error is a *PatternError or a
 // *protocol.SyntaxError.
 func ParseJSON(text []byte) (*Capability, error) {
 	if len(text) > maxBytes {

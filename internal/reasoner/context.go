@@ -42,7 +42,7 @@ func (s *Service) contextOf(r *wire.AgentIntentRequest) (tokens int, share conte
 }
 
 // summarizer returns the summarizer of a request; nil: previews. A model that
-// cannot be opened is an *reasoner.Fault.
+// cannot be opened is a *Fault.
 func (s *Service) summarizer(r *wire.AgentIntentRequest) (contextwindow.Summarizer, error) {
 	model, named := s.o.Context.Summarizer, r.SummarizationModel
 	switch {

@@ -23,7 +23,7 @@ type question struct {
 }
 
 // newQuestion converts a request. A forced tool that is not among the given
-// tools is an *reasoner.Fault.
+// tools is a *Fault.
 func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 	past := readHistory(r.History)
 	q := &question{

@@ -75,7 +75,7 @@ func New(o Options) *Service {
 	return &Service{o: o, summaries: newSummaryCache()}
 }
 
-// Check returns the *reasoner.Fault that Decide would return for a request, without
+// Check returns the *Fault that Decide would return for a request, without
 // deciding.
 func (s *Service) Check(r *wire.AgentIntentRequest) error {
 	_, err := newQuestion(r)
@@ -83,8 +83,8 @@ func (s *Service) Check(r *wire.AgentIntentRequest) error {
 }
 
 // Decide returns the next action. The request must be one that
-// reasoner.DecodeAgentIntent accepts. Errors are an *reasoner.IntentError with an
-// *reasoner.Fault or ctx's error.
+// DecodeAgentIntent accepts. Errors are an *IntentError with an
+// *Fault or ctx's error.
 func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	began := s.o.Now()
 	id := "agent-" + s.o.NewID()
@@ -133,7 +133,7 @@ func (s *Service) decide(ctx context.Context, r *wire.AgentIntentRequest) (plann
 }
 
 // Workflow returns the next node of a workflow and its action; see
-// reasoner.NextNode. Errors are those of Decide.
+// NextNode. Errors are those of Decide.
 func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (out *wire.WorkflowIntentResponse, err error) {
 	began := s.o.Now()
 	id := "wf-" + s.o.NewID()

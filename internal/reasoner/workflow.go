@@ -305,7 +305,7 @@ type workflowChosen struct {
 }
 
 // workflowChooser lets a model choose. The texts of its errors are shown to the sender
-// of the request. An *reasoner.Fault rejects the request; after other errors the
+// of the request. An *Fault rejects the request; after other errors the
 // node's own next is followed.
 type workflowChooser func(ctx context.Context, c workflowChoice) (workflowChosen, error)
 

@@ -32,7 +32,7 @@ type JoinOptions struct {
 	Ack     bool          // acknowledge each admitted envelope by system.ack
 	Observe bool          // receive only
 	Tools   bool          // the participant has declared that it serves tools
-	Linger  bool          // the participant stays present for space.PresenceLinger afterwards
+	Linger  bool          // the participant stays present for PresenceLinger afterwards
 	Expires time.Time     // of the token; zero: never
 	// VisibleAfter is the VisibleAfter of the connection's [Viewer].
 	VisibleAfter protocol.Seq

@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Rows stores the index of a turns.Tracker: rows by key, and lists of rows by Seq. Rows
+// Rows stores the index of a Tracker: rows by key, and lists of rows by Seq. Rows
 // that were set are read at once, and kept once they are committed: all that were
 // set before a Commit, or none of them. A key is never the beginning of another
 // one. The Tracker serializes the calls.

@@ -31,12 +31,12 @@ type Decoder interface {
 // the answer assembled by a new Decoder, which passes each piece to emit. emit
 // is nil for a whole answer, of which no piece is wanted.
 //
-// If the answer ends with an *llm.Error that is temporary, the request is
+// If the answer ends with an *Error that is temporary, the request is
 // retried unless a piece with text was passed on: a server may detect that it is busy only
 // during the answer.
 //
-// Errors: *llm.Error for a refusal (of a busy server: after the last attempt),
-// ErrStalled for a server that sends nothing, llm.ErrTruncated for an incomplete
+// Errors: *Error for a refusal (of a busy server: after the last attempt),
+// ErrStalled for a server that sends nothing, ErrTruncated for an incomplete
 // answer, the Decoder's own, ctx's own, and network errors.
 func (c *Client) Generate(ctx context.Context, path string, body any, whole bool, decoder func(emit func(Delta)) Decoder) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {

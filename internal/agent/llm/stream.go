@@ -89,7 +89,7 @@ func (s *stream) readJSON() error {
 // it returns io.EOF, even if the provider's format does not allow an end there:
 // the caller checks that.
 //
-// Other errors: llm.ErrTruncated for a broken connection, with ErrStalled if the
+// Other errors: ErrTruncated for a broken connection, with ErrStalled if the
 // server sent nothing for too long; ErrTooLarge; ctx's own.
 func (s *stream) next() (ServerEvent, error) {
 	if s.events == nil {

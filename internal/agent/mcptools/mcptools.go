@@ -44,7 +44,7 @@ type Server struct {
 
 	Command []string // program and arguments
 	Dir     string   // working directory of the command; empty: the current one
-	Env     []string // of the command, "KEY=value"; nil: mcptools.Environment()
+	Env     []string // of the command, "KEY=value"; nil: Environment()
 
 	URL    string
 	Header http.Header // sent with every request to URL

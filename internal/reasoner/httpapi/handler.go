@@ -53,7 +53,7 @@ type Options struct {
 	// Jobs makes asynchronous decisions; nil: such requests are rejected.
 	Jobs Jobs
 	// CheckCallback validates a callback URL when a request is accepted; see
-	// httpapi.Guard. Required with Jobs.
+	// Guard. Required with Jobs.
 	CheckCallback func(ctx context.Context, address string) error
 	// Tokens are the bearer tokens that the service accepts. Without tokens,
 	// the service accepts only requests to a loopback host and rejects requests

@@ -40,7 +40,7 @@ func (m *Metrics) Request(endpoint string, status int, took time.Duration) {
 	m.seconds.WithLabelValues(endpoint).Observe(took.Seconds())
 }
 
-// Callback counts a callback; see httpapi.PosterOptions.
+// Callback counts a callback; see PosterOptions.
 func (m *Metrics) Callback(delivered bool) {
 	outcome := "delivered"
 	if !delivered {

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/exchange"
@@ -462,24 +460,4 @@ func (b *batch) handleResult(ctx context.Context, p *candidate, r journal.Result
 		b.space.Failures.warn(b.space.Log, p.draft.Envelope.ID, r.Err)
 		b.refuse(p, protocol.Errorf(protocol.CodeUnavailable, "The log cannot take the envelope now; it was not admitted, send it again under the same id."))
 	}
-}
-
-// Failures logs envelopes that the log did not take, at most one a second: while the log is
-// unavailable, it takes none. The next line has the number of the others; after the last
-// one, it is not logged.
-type Failures struct {
-	mu         sync.Mutex
-	logged     time.Time
-	suppressed int // since then
-}
-
-func (f *Failures) warn(log *slog.Logger, id protocol.ID, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if time.Since(f.logged) < time.Second {
-		f.suppressed++
-		return
-	}
-	log.Warn("append envelope", "envelope", id, "error", err, "suppressed", f.suppressed)
-	f.logged, f.suppressed = time.Now(), 0
 }
