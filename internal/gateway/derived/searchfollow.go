@@ -72,10 +72,12 @@ func (s *SearchStore) Run(ctx context.Context) {
 				s.opts.Logger.Warn("the search index is built again", "reason", err)
 				s.reopen(true)
 				break
-			} else if errors.Is(err, errSearchWaits) {
+			}
+			if errors.Is(err, errSearchWaits) {
 				more = true
 				break
-			} else if err != nil && ctx.Err() == nil && !errors.Is(err, space.ErrRetired) {
+			}
+			if err != nil && ctx.Err() == nil && !errors.Is(err, space.ErrRetired) {
 				s.opts.Logger.Warn("read the log for the search index", "space", f.space.Name(), "error", err)
 			}
 		}
