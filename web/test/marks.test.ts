@@ -17,7 +17,7 @@ interface Case {
   readonly rest: string;
 }
 
-const file = join(REPOSITORY, "internal", "textutil", "testdata", "marks.json");
+const file = join(REPOSITORY, "internal", "kit", "textutil", "testdata", "marks.json");
 const cases = JSON.parse(readFileSync(file, "utf8")) as readonly Case[];
 
 test("there are cases of markers", () => assert.ok(cases.length > 25));

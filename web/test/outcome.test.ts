@@ -18,7 +18,7 @@ interface Case {
   readonly failed?: boolean;
 }
 
-const cases = parse(readFileSync(join(REPOSITORY, "internal", "outcome", "testdata", "cases.json"), "utf8")) as readonly Case[];
+const cases = parse(readFileSync(join(REPOSITORY, "internal", "exchange", "testdata", "cases.json"), "utf8")) as readonly Case[];
 
 test("there are cases of outcomes", () => assert.ok(cases.length > 30));
 

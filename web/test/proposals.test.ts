@@ -215,7 +215,7 @@ interface Cases {
   readonly answers: readonly { readonly name: string; readonly request: unknown; readonly envelope: unknown; readonly counts: boolean }[];
 }
 
-const cases = parse(readFileSync(join(REPOSITORY, "internal", "proposal", "testdata", "rules.json"), "utf8")) as Cases;
+const cases = parse(readFileSync(join(REPOSITORY, "internal", "exchange", "testdata", "rules.json"), "utf8")) as Cases;
 const read = (v: unknown): Envelope => envelope(v) as Envelope;
 
 test("there are cases of the rules", () => assert.ok(cases.settles.length > 50 && cases.answers.length > 5));

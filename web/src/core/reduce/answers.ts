@@ -1,6 +1,6 @@
 /**
  * Which answer to a request counts. The rules are those of the gateway
- * (internal/turns/calls.go), held to the same cases in its testdata.
+ * (internal/turns/reduce/calls.go), held to the same cases in its testdata.
  */
 
 import { failed, outcomeText, resultOf } from "../outcome.js";
