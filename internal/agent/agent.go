@@ -15,15 +15,17 @@
 // remarks.go. A part may be given to another agent; see delegate.go. Several
 // processes of one participant share its questions; see twins.go.
 //
-// A tool is called only after its request is admitted. A refusal by the gateway
-// is a result like any other. A request is addressed to the participant that
+// A tool is called only after its request is admitted. A request that the rights do not
+// allow becomes a proposal (see propose.go); another refusal by the gateway is a result like
+// any other. A request is addressed to the participant that
 // runs the tool, which is the agent itself for the tools of its own servers. The
 // asker receives it too, because it correlates to the question through its
 // thought. All envelopes about a question that was addressed to the agent go to
 // the participants of that chat; all others are broadcasts.
 //
-// Goroutines: the goroutine of Run reads the space and never blocks on anything
-// else, so that a cancellation is always received; one per question, at most
+// Goroutines: the goroutine of Run first reads what the log has for the agent, and then
+// receives and never blocks on anything else, so that a cancellation is always received; one
+// per question, at most
 // MaxQuestions + MaxWaiting of them, also those that wait for a decision, and
 // maxWatched for the questions of another process; one per tool call of a question.
 // Run returns when all have ended.

@@ -48,6 +48,8 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 			}
 		} else if a.addressing.IsQuestion(env) {
 			a.admit(*env)
+		} else if !mine {
+			a.log.Debug("a chat is no question for this agent", "chat", env.ID, "from", env.From)
 		}
 	case protocol.KindChatCancel, protocol.KindReasoningCancel:
 		if !mine {

@@ -7,9 +7,9 @@ import (
 )
 
 // CheckGrant returns an error with the code cannot_delegate, which names the
-// capability, unless the granter clearly holds all capabilities of the grant. It
+// capability, unless the grantor clearly holds all capabilities of the grant. It
 // may reject a grant whose coverage is not clear. A grant that passes gives no
-// more than the granter holds, since each request is evaluated along the chain.
+// more than the grantor holds, since each request is evaluated along the chain.
 func (l *Ledger) CheckGrant(g Grant) error {
 	set := NewSet(g.Capabilities...)
 	if len(set.allows) == 0 && (len(g.Capabilities) > 0 || !g.Invitation) {
@@ -21,7 +21,7 @@ func (l *Ledger) CheckGrant(g Grant) error {
 	remaining := Work(maxCheckWork)
 	for _, c := range set.allows {
 		q := query{ledger: l, now: g.At, subject: c, work: remaining}
-		f := q.find(g.Granter, math.MaxUint64, 1)
+		f := q.find(g.Grantor, math.MaxUint64, 1)
 		what := short(c.String())
 		switch {
 		case f.by != nil:

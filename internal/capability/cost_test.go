@@ -33,7 +33,7 @@ func grantLongGlobs(t *testing.T, configured Configured, globs []*Capability) {
 	l, now := NewLedger(configured), time.Unix(1000, 0)
 	var changes []Change
 	grant := func(from, to protocol.ParticipantID, caps []*Capability) {
-		g := Grant{ID: protocol.ID(fmt.Sprintf("g%d", len(changes))), Granter: from, Recipient: to, Capabilities: caps, At: now}
+		g := Grant{ID: protocol.ID(fmt.Sprintf("g%d", len(changes))), Grantor: from, Recipient: to, Capabilities: caps, At: now}
 		if err := l.CheckGrant(g); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func bounded(t *testing.T, most time.Duration, task func()) {
 	}
 }
 
-// Grants that nearly match their granter's capabilities are the most expensive to
+// Grants that nearly match their grantor's capabilities are the most expensive to
 // reject.
 func TestGrantCost_NearMisses(t *testing.T) {
 	long := strings.Repeat("a", 120)
@@ -99,9 +99,9 @@ func TestGrantCost_NearMisses(t *testing.T) {
 			l := NewLedger(Configured{Participants: map[protocol.ParticipantID][]*Capability{"alice": all(t, "*")}})
 			held := near(tt.held, maxGranted)
 			for i := range maxGranted / maxPerGrant {
-				l = l.Apply(Grant{ID: protocol.ID(fmt.Sprint(i)), Granter: "alice", Recipient: "bob", Capabilities: held[i*maxPerGrant : (i+1)*maxPerGrant]})
+				l = l.Apply(Grant{ID: protocol.ID(fmt.Sprint(i)), Grantor: "alice", Recipient: "bob", Capabilities: held[i*maxPerGrant : (i+1)*maxPerGrant]})
 			}
-			g := Grant{ID: "g", Granter: "bob", Recipient: "carol", Capabilities: near(tt.asked, maxPerGrant)}
+			g := Grant{ID: "g", Grantor: "bob", Recipient: "carol", Capabilities: near(tt.asked, maxPerGrant)}
 			bounded(t, 2*time.Second, func() {
 				for range costRounds() {
 					if err := l.CheckGrant(g); err == nil {
@@ -124,7 +124,7 @@ func TestDecideCost_DenseGrants(t *testing.T) {
 	for round := range 2 {
 		for i := range n {
 			for j := range n {
-				l = l.Apply(Grant{ID: protocol.ID(fmt.Sprintf("g%d-%d-%d", round, i, j)), Granter: name(i), Recipient: name(j), Capabilities: caps})
+				l = l.Apply(Grant{ID: protocol.ID(fmt.Sprintf("g%d-%d-%d", round, i, j)), Grantor: name(i), Recipient: name(j), Capabilities: caps})
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func TestChain_IsBounded(t *testing.T) {
 		s.shows(name(i+1), `["chat"]`)
 	}
 	s.refused(name(maxChain), name(maxChain+1), "passed on 8 times", "chat")
-	s.ledger = s.ledger.Apply(Grant{ID: "far", Granter: protocol.ParticipantID(name(maxChain)),
+	s.ledger = s.ledger.Apply(Grant{ID: "far", Grantor: protocol.ParticipantID(name(maxChain)),
 		Recipient: protocol.ParticipantID(name(maxChain + 1)), Capabilities: all(t, "chat"), At: s.now})
 	s.may(name(maxChain+1), false, "chat")
 	s.shows(name(maxChain+1), `[]`)

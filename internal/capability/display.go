@@ -11,8 +11,8 @@ import (
 
 // Display returns the capabilities that the participant holds at now, in their
 // original form, for system.welcome: configured ones, then granted ones that
-// their granters clearly hold. Deny rules that limit some of them, including
-// those of granters, are at the end. The list never contains more than the
+// their grantors clearly hold. Deny rules that limit some of them, including
+// those of grantors, are at the end. The list never contains more than the
 // participant holds; it may contain less where a deny rule limits one of two
 // overlapping capabilities. It is shared: read-only.
 func (l *Ledger) Display(p protocol.ParticipantID, now time.Time) []json.RawMessage {
@@ -64,7 +64,7 @@ type right struct {
 	limits     []*Capability
 }
 
-// support is which capabilities of a grant its granter clearly holds.
+// support is which capabilities of a grant its grantor clearly holds.
 type support struct {
 	proof
 	rights []right
@@ -168,7 +168,7 @@ func (v *view) show(list []*Capability) {
 	}
 }
 
-// support returns which capabilities of a grant its granter clearly holds, as
+// support returns which capabilities of a grant its grantor clearly holds, as
 // far as the work that is left suffices.
 func (l *Ledger) support(r *record, now time.Time, left *Work) *support {
 	if s := r.cache.Load(); s != nil && s.holds(l, now) {
@@ -178,7 +178,7 @@ func (l *Ledger) support(r *record, now time.Time, left *Work) *support {
 	for _, c := range r.set.allows {
 		q := query{ledger: l, now: now, subject: c, work: *left, proof: &s.proof}
 		if f := q.limit(finding{by: c}, r.set.denies); f.by != nil {
-			if above := q.find(r.Granter, r.position, 1); above.by != nil {
+			if above := q.find(r.Grantor, r.position, 1); above.by != nil {
 				s.rights = append(s.rights, right{c, append(f.limits, above.limits...)})
 			}
 		}

@@ -9,10 +9,10 @@
 // # Grants
 //
 // A grant is stored unchanged and evaluated on use: it allows a request that its
-// capabilities select and that its granter may make too, by rights older than
+// capabilities select and that its grantor may make too, by rights older than
 // the grant, along at most [maxChain] grants to a configured capability. If a
 // right in the chain is revoked, denied or no longer configured, grants derived
-// from it have no effect. [Ledger.CheckGrant] rejects a grant that its granter
+// from it have no effect. [Ledger.CheckGrant] rejects a grant that its grantor
 // does not clearly hold; this gives an early error and decides nothing else.
 //
 // # Capabilities

@@ -28,7 +28,7 @@ type Change interface{ at() time.Time }
 // invitation. Section 2.
 type Grant struct {
 	ID        protocol.ID // the envelope's; the grant_id
-	Granter   protocol.ParticipantID
+	Grantor   protocol.ParticipantID
 	Recipient protocol.ParticipantID
 	// Capabilities of the grant. Deny rules among them limit this grant only,
 	// not other rights of the recipient.

@@ -21,7 +21,7 @@ type Configured struct {
 // and safe for concurrent use; Apply returns a new one in O(log n).
 //
 // Authority is evaluated on use: a grant allows requests that its capabilities
-// select and that its granter may make too, by rights older than the grant,
+// select and that its grantor may make too, by rights older than the grant,
 // along the chain to a configured right. A revocation or another configuration
 // therefore affects derived grants without modifying them.
 type Ledger struct {
@@ -118,7 +118,7 @@ func (l *Ledger) WithConfiguredOf(other *Ledger) *Ledger {
 }
 
 // Apply returns the state after changes, in the order of the log. They are
-// not checked: they were admitted. A grant of more than its granter holds
+// not checked: they were admitted. A grant of more than its grantor holds
 // gives nothing more.
 func (l *Ledger) Apply(changes ...Change) *Ledger {
 	next := *l

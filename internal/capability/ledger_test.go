@@ -36,7 +36,7 @@ func configuration(t testing.TB, configured map[string][]string, issued ...strin
 func (s *scene) tryGrant(from, to string, ttl time.Duration, caps ...string) (protocol.ID, *protocol.Error) {
 	s.grants++
 	g := Grant{
-		ID: protocol.ID(fmt.Sprintf("g%d", s.grants)), Granter: protocol.ParticipantID(from),
+		ID: protocol.ID(fmt.Sprintf("g%d", s.grants)), Grantor: protocol.ParticipantID(from),
 		Recipient: protocol.ParticipantID(to), Capabilities: all(s.t, caps...), At: s.now,
 	}
 	if ttl > 0 {
@@ -326,7 +326,7 @@ func TestExpiry_ClockWasAheadForOnce(t *testing.T) {
 func TestInvitation(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"space.*", "chat"}}, "reasoning/*")
 	s.may("stranger", true, "reasoning.start")
-	g := Grant{ID: "i1", Granter: "alice", Recipient: "guest", Invitation: true, At: s.now,
+	g := Grant{ID: "i1", Grantor: "alice", Recipient: "guest", Invitation: true, At: s.now,
 		Capabilities: all(t, "chat", "mcp.request"), ExpiresAt: s.now.Add(time.Minute)}
 	if err := s.ledger.CheckGrant(g); !errors.Is(err, protocol.Errorf(protocol.CodeCannotDelegate, "")) {
 		t.Errorf("inviting with more than one holds: %v", err)
@@ -340,14 +340,14 @@ func TestInvitation(t *testing.T) {
 	s.may("guest", false, "reasoning.start")
 	s.now = s.now.Add(time.Minute)
 	s.may("guest", false, "chat")
-	bare := Grant{ID: "i2", Granter: "alice", Recipient: "mute", Invitation: true, At: s.now}
+	bare := Grant{ID: "i2", Grantor: "alice", Recipient: "mute", Invitation: true, At: s.now}
 	if err := s.ledger.CheckGrant(bare); err != nil {
 		t.Error(err)
 	}
 	s.ledger = s.ledger.Apply(bare)
 	s.may("mute", false, "chat", "reasoning.start")
 	s.shows("mute", `[]`)
-	s.ledger = s.ledger.Apply(Grant{ID: "i3", Granter: "alice", Recipient: "alice", Invitation: true, At: s.now})
+	s.ledger = s.ledger.Apply(Grant{ID: "i3", Grantor: "alice", Recipient: "alice", Invitation: true, At: s.now})
 	s.may("alice", true, "chat") // the configuration names her
 }
 
@@ -356,7 +356,7 @@ func TestInvitation(t *testing.T) {
 func TestInvitationIsRemembered(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"*"}}, "reasoning/*")
 	s.grant("guest", "other", 0, "reasoning.start")
-	s.ledger = s.ledger.Apply(Grant{ID: "i", Granter: "alice", Recipient: "guest", Invitation: true, At: s.now,
+	s.ledger = s.ledger.Apply(Grant{ID: "i", Grantor: "alice", Recipient: "guest", Invitation: true, At: s.now,
 		Capabilities: all(t, "chat"), ExpiresAt: s.now.Add(time.Second)})
 	s.shows("other", `["reasoning/*"]`) // by its own token alone
 	s.now = s.now.Add(time.Minute)
@@ -367,7 +367,7 @@ func TestInvitationIsRemembered(t *testing.T) {
 
 func TestReplayedTwice(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"*"}})
-	g := Grant{ID: "g", Granter: "alice", Recipient: "bob", Capabilities: all(t, "chat"), At: s.now}
+	g := Grant{ID: "g", Grantor: "alice", Recipient: "bob", Capabilities: all(t, "chat"), At: s.now}
 	s.ledger = s.ledger.Apply(g, g)
 	if n := s.ledger.grants.Len(); n != 1 {
 		t.Errorf("%d grants", n)
@@ -383,7 +383,7 @@ func TestBranches(t *testing.T) {
 		s.grant("alice", "bob", 0, "x.a")
 		root := s.ledger
 		branch := func(kind string) *Ledger {
-			return root.Apply(Grant{ID: protocol.ID(kind), Granter: "alice", Recipient: "bob", At: s.now, Capabilities: all(t, kind)})
+			return root.Apply(Grant{ID: protocol.ID(kind), Grantor: "alice", Recipient: "bob", At: s.now, Capabilities: all(t, kind)})
 		}
 		left, right := branch("x.left"), branch("x.right")
 		for kind, l := range map[protocol.Kind]*Ledger{"x.left": left, "x.right": right} {

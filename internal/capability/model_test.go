@@ -68,7 +68,7 @@ func (h *history) may(p protocol.ParticipantID, a asked, before, n int, now time
 		if e.grant == nil || e.grant.Recipient != p || e.grant.expired(now) {
 			continue
 		}
-		if a.given(e.grant.Capabilities) && !h.revoked(p, e.grant.ID, a, i, n) && h.may(e.grant.Granter, a, i, n, now) {
+		if a.given(e.grant.Capabilities) && !h.revoked(p, e.grant.ID, a, i, n) && h.may(e.grant.Grantor, a, i, n, now) {
 			return true
 		}
 	}
@@ -186,7 +186,7 @@ func (w *world) happen(t *rapid.T) {
 	}
 	g := Grant{
 		ID: protocol.ID(fmt.Sprintf("g%d", len(w.events))), At: w.now,
-		Granter: who.Draw(t, "granter"), Recipient: who.Draw(t, "recipient"), Capabilities: w.capabilities(t, 1, 3),
+		Grantor: who.Draw(t, "grantor"), Recipient: who.Draw(t, "recipient"), Capabilities: w.capabilities(t, 1, 3),
 	}
 	if ttl := rapid.IntRange(0, 12).Draw(t, "ttl"); ttl > 0 {
 		g.ExpiresAt = w.now.Add(time.Duration(ttl) * time.Second)

@@ -138,7 +138,7 @@ func (q *query) judge(s *Set) finding {
 }
 
 // find returns how p holds the subject by its configured capabilities, or by
-// grants older than a position whose granters held it in turn. depth is the
+// grants older than a position whose grantors held it in turn. depth is the
 // number of grants that the walk has followed.
 //
 // A right is only ever derived from older ones, so the walk ends and no one
@@ -201,7 +201,7 @@ func (q *query) live(r *record) bool {
 }
 
 // through returns whether a grant gives the subject: it selects it, no later
-// revocation removed it, and its granter held it.
+// revocation removed it, and its grantor held it.
 func (q *query) through(r *record, t *taken, depth int) finding {
 	f := q.choose(r.set.allows)
 	if f.by != nil {
@@ -213,7 +213,7 @@ func (q *query) through(r *record, t *taken, depth int) finding {
 	if f.by == nil {
 		return f
 	}
-	above := q.find(r.Granter, r.position, depth+1)
+	above := q.find(r.Grantor, r.position, depth+1)
 	if above.by == nil {
 		return above
 	}

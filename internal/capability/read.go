@@ -12,7 +12,7 @@ import (
 func ReadGrant(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, error) {
 	r := payloadReader{payload: payload}
 	return r.grant(Grant{
-		ID: id, Granter: from, At: at,
+		ID: id, Grantor: from, At: at,
 		Recipient:    r.participant("recipient"),
 		Capabilities: r.capabilities("capabilities", true),
 	})
@@ -23,7 +23,7 @@ func ReadGrant(id protocol.ID, from protocol.ParticipantID, payload protocol.Val
 func ReadInvite(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, error) {
 	r := payloadReader{payload: payload}
 	return r.grant(Grant{
-		ID: id, Granter: from, At: at, Invitation: true,
+		ID: id, Grantor: from, At: at, Invitation: true,
 		Recipient:    r.participant("participant_id"),
 		Capabilities: r.capabilities("initial_capabilities", false),
 	})

@@ -11,7 +11,7 @@ import (
 func TestRead(t *testing.T) {
 	at := time.Unix(1000, 0).UTC()
 	g, err := ReadGrant("e1", "alice", payload(t, `{"recipient":"bob","capabilities":["chat",{"kind":"mcp.*","to":"x"}],"ttl_seconds":1.5,"reason":"why"}`), at)
-	if err != nil || g.ID != "e1" || g.Granter != "alice" || g.Recipient != "bob" || len(g.Capabilities) != 2 ||
+	if err != nil || g.ID != "e1" || g.Grantor != "alice" || g.Recipient != "bob" || len(g.Capabilities) != 2 ||
 		!g.ExpiresAt.Equal(at.Add(1500*time.Millisecond)) || g.Reason != "why" || g.Invitation {
 		t.Errorf("read %+v: %v", g, err)
 	}

@@ -1,5 +1,6 @@
 // Package httpapi serves the HTTP API of section 8 of the contract: sending,
-// history, contexts, participants, events, and the endpoints for operators.
+// history, contexts, participants, events, proposals, turns and search, signing in, hooks,
+// and the endpoints for operators.
 package httpapi
 
 import (

@@ -2,6 +2,8 @@ package admission
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 
@@ -24,6 +26,29 @@ func (x *parent) payload() protocol.Value {
 		x.parsed = (&journal.Entry{Envelope: *x.envelope}).Payload()
 	}
 	return x.parsed
+}
+
+// references resolves the ids of an envelope and returns the envelopes that it
+// correlates to. A retry is answered.
+func (b *batch) references(ctx context.Context, p *candidate) ([]*parent, error) {
+	if b.from.Dialect != protocol.DialectMEUP01 {
+		if p.In.Envelope.ID != "" {
+			sum := sha256.Sum256(p.In.Frame()) // including the sender's own ts
+			p.spelling.Sum = hex.EncodeToString(sum[:16])
+			if err := b.assignID(ctx, p, 0); err != nil || p.retry {
+				return nil, err
+			}
+		}
+		if err := b.resolve(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	parents, err := b.parents(ctx, &p.draft.Envelope)
+	if err == nil {
+		err = b.recordSpelling(ctx, p, parents)
+	}
+	p.draft.Private = p.note()
+	return parents, err
 }
 
 // parents finds the envelopes that e correlates to, each once. It skips unknown

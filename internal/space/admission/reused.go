@@ -192,29 +192,6 @@ func referredKinds(k protocol.Kind) []protocol.Kind {
 	return nil
 }
 
-// references resolves the ids of an envelope and returns the envelopes that it
-// correlates to. A retry is answered.
-func (b *batch) references(ctx context.Context, p *candidate) ([]*parent, error) {
-	if b.from.Dialect != protocol.DialectMEUP01 {
-		if p.In.Envelope.ID != "" {
-			sum := sha256.Sum256(p.In.Frame()) // including the sender's own ts
-			p.spelling.Sum = hex.EncodeToString(sum[:16])
-			if err := b.assignID(ctx, p, 0); err != nil || p.retry {
-				return nil, err
-			}
-		}
-		if err := b.resolve(ctx, p); err != nil {
-			return nil, err
-		}
-	}
-	parents, err := b.parents(ctx, &p.draft.Envelope)
-	if err == nil {
-		err = b.recordSpelling(ctx, p, parents)
-	}
-	p.draft.Private = p.note()
-	return parents, err
-}
-
 // resolve replaces the ids in an envelope of those dialects by the stored ids of
 // the envelopes that they refer to.
 func (b *batch) resolve(ctx context.Context, p *candidate) error {

@@ -162,7 +162,7 @@ func (st *State) checkIdentityGiven(g capability.Grant) error {
 	case configured:
 	case m.Origin == guest && !st.IsKicked(id):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token of the issuer; grant capabilities instead.", id)
-	case m.Origin == invited && m.Inviter != g.Granter && !st.Observes(g.Granter, g.At):
+	case m.Origin == invited && m.Inviter != g.Grantor && !st.Observes(g.Grantor, g.At):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s was invited by %s; only %s or a participant with the capability observe can invite it again.", id, m.Inviter, m.Inviter)
 	case m.Origin == 0 && st.Config.Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix):
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it must begin with " + protocol.InvitedPrefix,

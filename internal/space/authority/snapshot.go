@@ -105,7 +105,7 @@ func (st *State) appendHoldings(w *encoder) {
 		for _, g := range h.Grants {
 			w.element(string(g.ID))
 			w.number(g.Position)
-			w.text(string(g.Granter))
+			w.text(string(g.Grantor))
 			w.time(g.At)
 			w.time(g.ExpiresAt)
 			w.text(g.Reason)
@@ -321,7 +321,7 @@ func (r *decoder) holding(id protocol.ParticipantID) capability.Holding {
 	h := capability.Holding{Invited: r.flag()}
 	for r.flag() {
 		g := capability.StoredGrant{Grant: capability.Grant{Recipient: id, ID: protocol.ID(r.text())}, Position: r.number()}
-		g.Granter, g.At, g.ExpiresAt = protocol.ParticipantID(r.text()), r.time(), r.time()
+		g.Grantor, g.At, g.ExpiresAt = protocol.ParticipantID(r.text()), r.time(), r.time()
 		g.Reason, g.Invitation = r.text(), r.flag()
 		for r.flag() {
 			g.Capabilities = append(g.Capabilities, r.capability())

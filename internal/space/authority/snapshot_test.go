@@ -131,7 +131,7 @@ func describe(st *State) string {
 	for id, h := range st.Ledger.Holdings() {
 		fmt.Fprintln(&out, id, h.Invited, h.Revoked)
 		for _, g := range h.Grants {
-			fmt.Fprintln(&out, g.Position, g.ID, g.Granter, g.Recipient, g.Capabilities, g.At, g.ExpiresAt, g.Reason, g.Invitation)
+			fmt.Fprintln(&out, g.Position, g.ID, g.Grantor, g.Recipient, g.Capabilities, g.At, g.ExpiresAt, g.Reason, g.Invitation)
 		}
 	}
 	fmt.Fprintln(&out, st.Directory.Encode())

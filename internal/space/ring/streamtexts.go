@@ -66,7 +66,7 @@ type StreamText struct {
 	thread   []protocol.ParticipantID
 	spelling Spelling
 
-	// Guarded by Texts.mu.
+	// Guarded by StreamTexts.mu.
 	used   time.Time
 	writer protocol.ParticipantID
 	size   int
