@@ -1,8 +1,8 @@
 // Package exchange relates the envelopes of an exchange: which question a chat answers
-// ([Answers]), which envelope settles a proposed call and how,
-// and when it has expired ([Settles], [Call.Expired], [ProposalScan]), and what came of a call, in a few words ([Result]).
-// The gateway, the turns, the agent and the terminal use it. The cases in testdata are plain
-// JSON, so that implementations in other languages can run them too.
+// ([Answers]), which envelope approves, rejects or settles a proposed call, whether it has
+// expired ([Settles], [Call.Expired], [ProposalScan]), and what came of a call, in a few words
+// ([Result]). The cases in testdata are plain JSON, so that implementations in other languages
+// can run them too.
 package exchange
 
 import (

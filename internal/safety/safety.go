@@ -13,6 +13,9 @@
 // that request a review. The rest keeps its bytes, and a second inspection does
 // not change the payload.
 //
+// [Pipeline.StreamData] does the same for the chunks of a stream ([Stream]), which is delivered
+// and never stored.
+//
 // Reasoning is never rejected: where a payload of another kind would be, the text
 // of reasoning is removed and the envelope admitted.
 package safety

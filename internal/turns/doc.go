@@ -9,7 +9,7 @@
 //	Tracker   both for one space, with a cache of contents. No goroutines
 //	Events    the ends of steps, for event streams
 //
-// The gateway feeds a Tracker in package derived. The package depends on no part
+// The gateway feeds a Tracker in package derived. Package turns depends on no part
 // of the gateway, so clients can apply the envelopes that they receive:
 // [Tracker.TurnOf] gives the turn that an envelope has changed, [Tracker.Turn] its
 // content, in which turns, calls and contexts are identified by envelopes.

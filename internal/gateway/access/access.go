@@ -2,7 +2,7 @@
 //
 // [TokenFromRequest] extracts the token of a request, a [TokenAuthenticator]
 // authenticates it, and [Admission] authorizes it for the space that the request
-// names and decides which error the peer receives. Section 4.
+// names and decides which error the peer receives. Section 4 of docs/protocol.md.
 package access
 
 import (

@@ -1,6 +1,6 @@
 // Package apidoc describes the gateway to programs: an OpenAPI description of its
 // routes, an AsyncAPI description of its frames, and the JSON Schemas that both refer
-// to. Sections 4 to 8.
+// to. Sections 4 to 8 of docs/protocol.md.
 package apidoc
 
 import (

@@ -2,8 +2,8 @@
 // whole log of a gateway with an embedded journal, or the local replica of a
 // remote log.
 //
-// It stores each entry under its given Seq and has no notion of duplicates,
-// order or admission; the journals are responsible for them. It adds indexes:
+// It stores each entry under its given Seq. The journals give the order; [Batch.Decide]
+// has their rules for a draft: stale, a retry, a used id, a settled proposal. It adds indexes:
 // by Seq, by id, by context, state entries alone. All of them, and any meta
 // value, are written in one atomic [Batch].
 //

@@ -1,5 +1,5 @@
 // Package privatedir makes the folders that the programs write accessible only
-// to their owner: they have all sent envelopes, and keys.
+// to their owner: the folders contain the log and keys.
 package privatedir
 
 import (

@@ -1,6 +1,6 @@
 // Package limit implements the limits of participants: token buckets for
 // envelopes (section 7 of the contract), a count of rejected envelopes per
-// connection, and a count of failed logins per address.
+// connection, a count of failed logins per address, and a [Budget] of bytes in memory.
 //
 // The time is an argument. Nothing starts a goroutine or reads a clock.
 package limit

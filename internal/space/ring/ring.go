@@ -1,8 +1,8 @@
 // Package ring holds the newest entries of a space, encoded for delivery. All
 // readers share them: each has a position of its own in the ring.
 //
-// It also has what is folded from these entries alone: the tree of [Contexts], and the
-// open [Streams] with their texts. [Visibility] decides who may see an entry.
+// It also folds the tree of [Contexts] and the open [Streams] from these entries, and has
+// [StreamTexts], what inspected streams hold back. [Visibility] decides who may see an entry.
 package ring
 
 import (

@@ -1,7 +1,7 @@
-// Package command has the commands of meup that change a space or a gateway: [Manage] its
-// participants, their capabilities and pauses, and the profiles with which other commands
-// connect, [Review] and [Decisions] proposed calls, [Admin] the spaces, participants and
-// tokens of a gateway.
+// Package command has the commands of meup that change a space or a gateway: [Manage] changes
+// participants, capabilities and pauses, and the profiles with which other commands connect,
+// [Admin] the spaces, participants and tokens of a gateway; [Review] and [Decisions] show and
+// decide proposed calls.
 package command
 
 import (
