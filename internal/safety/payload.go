@@ -3,6 +3,7 @@ package safety
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"sync"
@@ -51,6 +52,19 @@ func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (
 		w.rationale = DefaultRationale
 	}
 	return w.envelope(payload, extra)
+}
+
+// Parameters returns the arguments of a tool call for display: with leaks masked, and
+// fields whose name implies a secret, at all depths. It is nil if nothing changes.
+func (p *Pipeline) Parameters(args protocol.Value) json.RawMessage {
+	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool holds nothing else
+	defer w.release()
+	w.p, w.root, w.fields = p.shown, -1, true
+	w.value(args, nil, false)
+	if len(w.edits) == 0 {
+		return nil
+	}
+	return w.splice(args)
 }
 
 // envelope inspects a payload, and the fields beside it.
@@ -376,4 +390,34 @@ func with(list []string, name string) []string {
 		return list
 	}
 	return append(list, name)
+}
+
+// refusal returns the error for an envelope that is blocked by a value in root.
+func (w *walk) refusal(root string) *protocol.Error {
+	const leak = "The payload seems to contain a secret (%s). Remove it and send the envelope again."
+	const other = "The gateway's policy rejects the payload (%s). Change it and send the envelope again."
+	sentence := other
+	if w.refusedBy == stageLeaks {
+		sentence = leak
+	}
+	e := protocol.Errorf(protocol.CodeInvalidPayload, sentence, w.refused)
+	e.Path = root + w.place
+	e.Detail = "found by the rule " + w.refused
+	return e
+}
+
+// within adds a step to the place of a value that blocks the payload, which is its
+// JSON pointer; of the object, if it is a key.
+func (w *walk) within(step string) { w.place = "/" + protocol.EscapePointer(step) + w.place }
+
+// cleanKey returns a key without findings, which an error must not contain.
+func (w *walk) cleanKey(k protocol.Value) string {
+	body := []byte(k.Text())
+	budget := redact.NewBudget(len(body))
+	for _, stage := range w.p.stages {
+		if found := stage.inspect(nil, input{body: body, budget: &budget}); len(found) > 0 {
+			return redact.Marker(found[0].Rule)
+		}
+	}
+	return string(body)
 }

@@ -210,3 +210,9 @@ func (p *Pipeline) Applies(kind protocol.Kind) bool {
 	}
 	return false
 }
+
+// Text returns a text as it may be shown: leaks are masked, regardless of the
+// kinds that are inspected before the log.
+func (p *Pipeline) Text(s string) string {
+	return p.shown.stages[0].(*leaks).set.Mask(s) //nolint:forcetypeassert // build made it
+}

@@ -12,3 +12,7 @@ import (
 func lockFile(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
+
+// Umask makes every file and folder that the process creates from now on
+// accessible only to its owner.
+func Umask() { syscall.Umask(others) }
