@@ -74,8 +74,11 @@ func NewMetrics(o MetricsOptions) *Metrics {
 	m.admission()
 	m.delivery()
 	m.journal()
-	m.httpCollectors()
-	m.build(o)
+	m.loginFailures = m.counter("meup_login_failures_total", "Tokens that were presented and are nobody's, or have expired.")
+	m.violationCloses = m.counter("meup_violation_closes_total", "Connections closed with 1008 after too many refused envelopes.")
+	m.gauge("meup_build_info", "Always 1; the labels say what is running.", prometheus.Labels{
+		"version": o.Version, "commit": o.Commit, "go": runtime.Version(),
+	}).Set(1)
 	return m
 }
 
@@ -126,17 +129,6 @@ func (m *Metrics) journal() {
 		"Time that a batch of entries took to become durable; its count is that of the batches.", commitBuckets)
 	m.follows = m.counter("meup_journal_consumers_total",
 		"Consumers that this gateway requested from NATS: one for each of the 64 streams at a start, and another one after each interruption of a stream.")
-}
-
-func (m *Metrics) httpCollectors() {
-	m.loginFailures = m.counter("meup_login_failures_total", "Tokens that were presented and are nobody's, or have expired.")
-	m.violationCloses = m.counter("meup_violation_closes_total", "Connections closed with 1008 after too many refused envelopes.")
-}
-
-func (m *Metrics) build(o MetricsOptions) {
-	m.gauge("meup_build_info", "Always 1; the labels say what is running.", prometheus.Labels{
-		"version": o.Version, "commit": o.Commit, "go": runtime.Version(),
-	}).Set(1)
 }
 
 // Admitted counts an envelope that was admitted.

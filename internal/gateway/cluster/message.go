@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/kit/natsconn"
@@ -154,11 +153,4 @@ func cutSnapshot(version uint64, rosters map[string][]RosterEntry) []snapshotPar
 	}
 	parts[len(parts)-1].Last = true
 	return parts
-}
-
-// encode returns a message as JSON. It cannot fail for the messages of this
-// package.
-func encode(message any) []byte {
-	data, _ := json.Marshal(message)
-	return data
 }

@@ -116,7 +116,8 @@ func (p *Peers) answerHello() {
 // next heartbeat reveals.
 func (p *Peers) sendControl(op string, message any) {
 	if p.nc.IsConnected() {
-		_ = p.nc.Publish(p.subjects.control(p.gateway, op), encode(message))
+		data, _ := json.Marshal(message) // cannot fail for the messages of this package
+		_ = p.nc.Publish(p.subjects.control(p.gateway, op), data)
 	}
 }
 

@@ -20,9 +20,9 @@ func Query(t *api.Turn, thread protocol.ID, s Style) string {
 	}
 	switch {
 	case len(t.ToolCalls) == 0 && len(all) == 0:
-		w.line(noCalls(t.TurnNumber))
+		w.line("  ─ " + turn("Turn", "The job", t.TurnNumber) + " had no tool calls that you can see.")
 	case len(all) == 0:
-		w.line(notRecorded(t.TurnNumber))
+		w.line("  ─ No reasoning recorded for " + turn("turn", "the job", t.TurnNumber) + ".")
 	}
 	for i := range all {
 		if i > 0 {
@@ -39,16 +39,6 @@ func Query(t *api.Turn, thread protocol.ID, s Style) string {
 // NoTurn reports that a thread has no such turn, or has no turns.
 func NoTurn(n int) string {
 	return fmt.Sprintf("  ✗ No reasoning data for turn %d in this thread.", n)
-}
-
-// noCalls reports that a turn had no tool calls that you can see; 0: a job.
-func noCalls(n int) string {
-	return "  ─ " + turn("Turn", "The job", n) + " had no tool calls that you can see."
-}
-
-// notRecorded reports that the reasons of a turn's tool calls are unknown.
-func notRecorded(n int) string {
-	return "  ─ No reasoning recorded for " + turn("turn", "the job", n) + "."
 }
 
 // Truncated reports that the gateway returned only a part of a turn.
