@@ -139,3 +139,9 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 		Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, AnswerTimeout: f.answerTimeout, History: history, Version: program.Version(version), Logger: log,
 	}).Run(ctx)
 }
+
+// pinNeeds are the needs of a bridge that pins tools.
+var pinNeeds = []participant.Need{
+	{Capability: "capability.grant to itself", Kinds: []protocol.Kind{protocol.KindCapabilityGrant}, Without: "tools are not pinned: a server can change them unseen"},
+	{Capability: "mcp.proposal", Kinds: []protocol.Kind{protocol.KindMCPProposal}, Without: "changed tools stay held back until a participant sends tools/accept"},
+}

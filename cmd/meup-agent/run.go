@@ -145,3 +145,16 @@ func openHistory(socket, token string) (*api.Client, error) {
 	}
 	return api.New(api.Options{URL: u.String(), Token: token})
 }
+
+// agentNeeds are the needs of the agent in addition to the needs of any program that answers questions.
+var agentNeeds = append([]participant.Need{
+	{Capability: "mcp.request", Kinds: []protocol.Kind{protocol.KindMCPRequest}, Without: "no tool can be called"},
+	{Capability: "stream/*", Kinds: []protocol.Kind{protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose}, Without: "thoughts are not sent while they grow"},
+	{Capability: "participant.compact-done", Kinds: []protocol.Kind{protocol.KindParticipantCompactDone}, Without: "requests to compact are not answered"},
+}, participant.QuestionNeeds...)
+
+// proposalNeeds are the needs of an agent that proposes calls.
+var proposalNeeds = []participant.Need{
+	{Capability: "mcp.proposal", Kinds: []protocol.Kind{protocol.KindMCPProposal}, Without: "calls that it may not make are given up instead of proposed"},
+	{Capability: "mcp.withdraw", Kinds: []protocol.Kind{protocol.KindMCPWithdraw}, Without: "proposals stay open after it has given up"},
+}
