@@ -233,7 +233,7 @@ func oracleValue(p, v any, deny bool) bool {
 	if !isList {
 		return oracleSingle(p, v, deny)
 	}
-	if m, ok := p.(map[string]any); ok && oracleFields(m, v, deny) {
+	if m, ok := p.(map[string]any); ok && oracleFields(m, v, deny, true) {
 		return true
 	}
 	if deny {
@@ -267,7 +267,7 @@ func oracleElement(p, e any) bool {
 	case string:
 		return p == "**"
 	case map[string]any:
-		return oracleFields(p, e, false)
+		return oracleFields(p, e, false, true)
 	case []any:
 		for _, a := range p {
 			if oracleElement(a, e) {
@@ -306,7 +306,7 @@ func oracleSingle(p, v any, deny bool) bool {
 		}
 		return false
 	case map[string]any:
-		return oracleFields(p, v, deny)
+		return oracleFields(p, v, deny, true)
 	}
 	return p == v
 }
@@ -347,13 +347,14 @@ func oracleAbsent(p any) bool {
 	return false
 }
 
-func oracleFields(p map[string]any, v any, deny bool) bool {
+// oracleFields matches the fields of an object. absent: absence may count.
+func oracleFields(p map[string]any, v any, deny, absent bool) bool {
 	if len(p) == 0 {
 		_, ok := v.(map[string]any)
 		return ok
 	}
 	for k, q := range p {
-		if !oracleField(oracleSteps(k), q, v, deny, true) {
+		if !oracleField(oracleSteps(k), q, v, deny, absent) {
 			return false
 		}
 	}

@@ -142,23 +142,9 @@ func oracleNode(q, v any, deny bool) bool {
 		}
 		return false
 	case map[string]any:
-		return isContainer(v) && oracleDeepFields(q, v, deny)
+		return isContainer(v) && oracleFields(q, v, deny, false)
 	}
 	return q == "**" || !isContainer(v) && oracleSingle(q, v, deny)
-}
-
-// oracleDeepFields is oracleFields where absence never counts.
-func oracleDeepFields(p map[string]any, v any, deny bool) bool {
-	if len(p) == 0 {
-		_, ok := v.(map[string]any)
-		return ok
-	}
-	for k, q := range p {
-		if !oracleField(oracleSteps(k), q, v, deny, false) {
-			return false
-		}
-	}
-	return true
 }
 
 // oracleDeepValue is oracleValue for values that are present: only objects inside
@@ -168,7 +154,7 @@ func oracleDeepValue(q, x any, deny bool) bool {
 		return oracleValue(q, x, false)
 	}
 	if list, ok := x.([]any); ok && q != "**" {
-		if m, isObject := q.(map[string]any); isObject && oracleDeepFields(m, x, true) {
+		if m, isObject := q.(map[string]any); isObject && oracleFields(m, x, true, false) {
 			return true
 		}
 		for _, e := range list {
@@ -180,7 +166,7 @@ func oracleDeepValue(q, x any, deny bool) bool {
 	}
 	switch q := q.(type) {
 	case map[string]any:
-		return oracleDeepFields(q, x, true)
+		return oracleFields(q, x, true, false)
 	case []any:
 		for _, a := range q {
 			if oracleDeepValue(a, x, true) {

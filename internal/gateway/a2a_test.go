@@ -172,7 +172,7 @@ func TestA2A_Go(t *testing.T) {
 				t.Fatal(err)
 			}
 			second := result.(*a2a.Task)
-			turn, err := apiAs(t, g, "alice").TurnOf(ctx, "lab", protocol.ID(second.ID))
+			turn, err := g.API(t, "alice").TurnOf(ctx, "lab", protocol.ID(second.ID))
 			if err != nil || second.ContextID != task.ContextID || turn.ThreadID != protocol.ID(task.ID) || turn.Turn.TurnNumber != 2 {
 				t.Errorf("%+v in %+v %v", second, turn, err)
 			}

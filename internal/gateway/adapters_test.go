@@ -51,7 +51,7 @@ func TestAdapters_Wait(t *testing.T) {
 // A participant that asks through adapters joins once, not with each request.
 func TestAdapters_Presence(t *testing.T) {
 	g := meuptest.Start(t, aguiConfig)
-	c := apiAs(t, g, "watcher")
+	c := g.API(t, "watcher")
 	watching, done := make(chan struct{}), make(chan struct{})
 	var events []string // about the guest
 	go func() {         // ends with the chat

@@ -101,7 +101,7 @@ func (a actor) does(who, id, kind, within, to, correlation, payload string) prot
 	}
 	var receipt api.Receipt
 	var err error
-	a.running(func() { receipt, err = apiAs(a.t, a.g, who).Send(a.t.Context(), "lab", e) })
+	a.running(func() { receipt, err = a.g.API(a.t, who).Send(a.t.Context(), "lab", e) })
 	if err != nil && a.t.Context().Err() == nil { // an answer may be under way when the test ends
 		a.t.Errorf("%s %s: %v", who, kind, err)
 	}
@@ -112,7 +112,7 @@ func (a actor) does(who, id, kind, within, to, correlation, payload string) prot
 // cuts of a test take.
 func (a actor) next(kind protocol.Kind, since protocol.Seq) protocol.Envelope {
 	ctx := testkit.Deadline(a.t)
-	c, q := apiAs(a.t, a.g, "alice"), api.EnvelopeQuery{Since: since, Kinds: []string{string(kind)}}
+	c, q := a.g.API(a.t, "alice"), api.EnvelopeQuery{Since: since, Kinds: []string{string(kind)}}
 	for {
 		var page *api.Envelopes
 		var err error
@@ -125,7 +125,7 @@ func (a actor) next(kind protocol.Kind, since protocol.Seq) protocol.Envelope {
 			return page.Envelopes[0]
 		}
 		q.Since = max(q.Since, page.Next)
-		as := apiAs(a.t, a.g, "watcher") // its own envelopes do not wake a participant
+		as := a.g.API(a.t, "watcher") // its own envelopes do not wake a participant
 		if err := as.Await(ctx, "lab", q); err != nil && a.restarts == nil {
 			a.t.Error(err)
 			return protocol.Envelope{}

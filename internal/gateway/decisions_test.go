@@ -62,7 +62,7 @@ func TestProposals_TwoGateways(t *testing.T) {
 	}
 	// settled returns how the proposals were settled, as a gateway has it; "": one waits.
 	settled := func(g *meuptest.Gateway) (text string) {
-		list, err := apiAs(t, g, "alice").Proposals(t.Context(), "lab", "all", 2*most, 0)
+		list, err := g.API(t, "alice").Proposals(t.Context(), "lab", "all", 2*most, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,21 +68,11 @@ func fires(t *testing.T, g *meuptest.Gateway, who, name string, change map[strin
 	}
 }
 
-func apiAs(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
-	t.Helper()
-	c, err := api.New(api.Options{URL: g.HTTP(), Token: who + "-token"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
 // story returns the log as who sees it: a line for each envelope, with the ids
 // replaced by their numbers.
 func story(t *testing.T, g *meuptest.Gateway, who string) (lines []string, log []protocol.Envelope) {
 	t.Helper()
-	page, err := apiAs(t, g, who).Envelopes(t.Context(), "lab", api.EnvelopeQuery{Limit: 1000})
+	page, err := g.API(t, who).Envelopes(t.Context(), "lab", api.EnvelopeQuery{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +114,7 @@ func wantStory(t *testing.T, g *meuptest.Gateway, who string, want ...string) []
 // awaitKind waits until the log has an envelope of a kind after a position.
 func awaitKind(t *testing.T, g *meuptest.Gateway, kind protocol.Kind, since protocol.Seq) protocol.Envelope {
 	t.Helper()
-	c, q := apiAs(t, g, "alice"), api.EnvelopeQuery{Since: since, Kinds: []string{string(kind)}}
+	c, q := g.API(t, "alice"), api.EnvelopeQuery{Since: since, Kinds: []string{string(kind)}}
 	ctx := testkit.Deadline(t)
 	if err := c.Await(ctx, "lab", q); err != nil {
 		t.Fatal(err)

@@ -7,18 +7,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func read(t testing.TB, text string) (Definition, error) {
-	t.Helper()
-	doc, err := protocol.ParseJSON([]byte(text), protocol.MaxDepth)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return readDefinition(doc.Root())
-}
-
 func TestDefinition_Sum(t *testing.T) {
 	const first = `{"name":"a","description":"d","inputSchema":{"type":"object","title":"x"}}`
-	want, err := read(t, first)
+	want, err := readDefinition(parsed(t, first))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,14 +26,14 @@ func TestDefinition_Sum(t *testing.T) {
 		{"null schema", `{"name":"a","description":"d","inputSchema":null}`, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := read(t, test.text)
+			got, err := readDefinition(parsed(t, test.text))
 			if err != nil || (got.Sum() == want.Sum()) != test.same {
 				t.Errorf("%v %v", got, err)
 			}
 		})
 	}
 	for _, name := range []string{"", strings.Repeat("a", 257)} {
-		if _, err := read(t, `{"name":"`+name+`"}`); err == nil {
+		if _, err := readDefinition(parsed(t, `{"name":"`+name+`"}`)); err == nil {
 			t.Errorf("a name of %d bytes", len(name))
 		}
 	}

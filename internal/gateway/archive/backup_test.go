@@ -39,12 +39,7 @@ type running struct {
 // dataDir returns a new folder below a short path, so that its socket has one.
 func dataDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "bak")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return filepath.Join(dir, "data")
+	return filepath.Join(shortDir(t), "data")
 }
 
 // start opens the log in a data folder as a gateway does.

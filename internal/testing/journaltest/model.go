@@ -56,20 +56,11 @@ func (m *model) last(space string) (newest, state protocol.Seq) {
 	return newest, state
 }
 
-func (m *model) find(space string, id protocol.ID) *journal.Entry {
-	for _, e := range m.spaces[space] {
-		if e.Envelope.ID == id {
-			return e
-		}
-	}
-	return nil
-}
-
-func (m *model) settled(space string, proposal protocol.ID) *journal.Entry {
-	for _, e := range m.spaces[space] {
-		if e.Settles == proposal {
-			return e
-		}
+// find returns the first entry of a space that fits; nil: there is none.
+func (m *model) find(space string, fits func(*journal.Entry) bool) *journal.Entry {
+	list := m.spaces[space]
+	if i := slices.IndexFunc(list, fits); i >= 0 {
+		return list[i]
 	}
 	return nil
 }
@@ -98,7 +89,7 @@ func (m *model) append(rt *rapid.T, space string) {
 // check compares the journal's decision on a draft with the model's.
 func (m *model) check(space string, d journal.Draft, r journal.Result, stale *bool) error {
 	newest, lastState := m.last(space)
-	first := m.find(space, d.Envelope.ID)
+	first := m.find(space, func(e *journal.Entry) bool { return e.Envelope.ID == d.Envelope.ID })
 	var want error
 	switch {
 	case *stale:
@@ -114,7 +105,8 @@ func (m *model) check(space string, d journal.Draft, r journal.Result, stale *bo
 		want = journal.ErrStale
 		*stale = true
 	case d.Settles != "":
-		if e := m.settled(space, d.Settles); e != nil {
+		e := m.find(space, func(e *journal.Entry) bool { return e.Settles == d.Settles })
+		if e != nil {
 			want := &journal.SettledError{By: e.Envelope.From, Seq: e.Envelope.Seq}
 			if got := new(*journal.SettledError); !errors.As(r.Err, got) || **got != *want {
 				return want
@@ -182,7 +174,7 @@ func (m *model) query(space string, q journal.Query) []*journal.Entry {
 func (m *model) lookup(rt *rapid.T, space string) {
 	id := modelIDs.Draw(rt, "id")
 	got, err := m.journal.Lookup(context.Background(), space, id)
-	want := m.find(space, id)
+	want := m.find(space, func(e *journal.Entry) bool { return e.Envelope.ID == id })
 	if want == nil {
 		if !errors.Is(err, journal.ErrNotFound) {
 			rt.Fatalf("lookup %s in %s: %+v, %v", id, space, got, err)
