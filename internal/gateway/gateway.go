@@ -226,10 +226,9 @@ func zeroMeansNoLimit(d time.Duration) time.Duration {
 	return d
 }
 
-func (g *Gateway) newViolations() ws.Violations {
+func (g *Gateway) newViolations() limit.Violations {
 	v := g.cfg.Load().Violations
-	violations := limit.NewViolations(v.Max, v.Window)
-	return &violations
+	return limit.NewViolations(v.Max, v.Window)
 }
 
 func newID() protocol.ID {

@@ -183,6 +183,13 @@ func (d *Admission) failed(now time.Time, addr netip.Addr) error {
 	return nil
 }
 
+// Busy returns the error for a request that would exceed a bound of the gateway.
+func Busy() error {
+	err := protocol.Errorf(protocol.CodeTooMany, "The gateway is busy; try again in a moment.")
+	err.RetryAfterMS = 1000
+	return err
+}
+
 // LogUnavailable returns the error for a request that needs the log while it cannot be
 // read or written.
 func LogUnavailable(reason error) error {

@@ -101,7 +101,7 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 	q.hold, ok = g.budget.Take(token, copies*size)
 	if !ok {
 		q.hold.Release()
-		return nil, Busy()
+		return nil, access.Busy()
 	}
 	body := &charged{ReadCloser: r.Body, hold: &q.hold}
 	if r.ContentLength < 0 {
@@ -111,7 +111,7 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 	if err != nil {
 		q.hold.Release()
 		if body.busy {
-			err = Busy()
+			err = access.Busy()
 		}
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (c *charged) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if n > 0 && !c.hold.Grow(copies*int64(n)) {
 		c.busy = true
-		return 0, Busy()
+		return 0, access.Busy()
 	}
 	return n, err
 }
@@ -178,7 +178,7 @@ func (q *Request) Wait() error {
 	select {
 	case q.gate.waiting <- struct{}{}:
 	default:
-		return Busy()
+		return access.Busy()
 	}
 	q.waits, q.Body = true, nil
 	q.hold.Release()
@@ -206,13 +206,6 @@ func (q *Request) Secret(ctx context.Context) (string, error) {
 		return "", access.LogUnavailable(err)
 	}
 	return hex.EncodeToString(secret), nil
-}
-
-// Busy returns the error for a request that would exceed a bound of the gateway.
-func Busy() error {
-	err := protocol.Errorf(protocol.CodeTooMany, "The gateway is busy; try again in a moment.")
-	err.RetryAfterMS = 1000
-	return err
 }
 
 // ID returns an id of an envelope that is the same for the same parts: with the

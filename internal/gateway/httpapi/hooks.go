@@ -45,7 +45,7 @@ func (s *Server) hooks(next HookHandler) http.HandlerFunc {
 			size = maxHook
 		}
 		if !v.hold.Grow(4 * size) { // the body, its index, and what is published of it
-			s.refuseHook(next, w, r, busy())
+			s.refuseHook(next, w, r, access.Busy())
 			return
 		}
 		body := access.OpenBody(w, r, maxHook, hookTimeout)

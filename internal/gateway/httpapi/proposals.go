@@ -41,7 +41,7 @@ func (s *Server) proposals(w http.ResponseWriter, r *http.Request, v caller) {
 		return
 	}
 	if !v.hold.Grow(2*maxProposalBytes + maxOutcomeBytes) {
-		access.WriteError(w, busy())
+		access.WriteError(w, access.Busy())
 		return
 	}
 	charge, err := v.space.BeginWork(v.id)

@@ -24,7 +24,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, v caller) {
 		return
 	}
 	if !v.hold.Grow(smallPage) {
-		access.WriteError(w, busy())
+		access.WriteError(w, access.Busy())
 		return
 	}
 	page, err := v.space.History(r.Context(), v.viewer(), q)
@@ -75,9 +75,9 @@ func newPageWriter(w http.ResponseWriter, v caller, contentType string) *pageWri
 
 // grow reserves memory for a large page. It fails only before anything was
 // written.
-func (p *pageWriter) grow() *protocol.Error {
+func (p *pageWriter) grow() error {
 	if !p.large && !p.hold.Grow(largePage-smallPage) {
-		return busy()
+		return access.Busy()
 	}
 	p.large = true
 	return nil
@@ -98,11 +98,11 @@ func (p *pageWriter) flush() bool {
 
 // fail responds with an error. If a part was written already, it cuts the
 // connection, so that the client does not accept an incomplete response.
-func (p *pageWriter) fail(refused *protocol.Error) {
+func (p *pageWriter) fail(err error) {
 	if p.begun {
 		panic(http.ErrAbortHandler)
 	}
-	access.WriteError(p.w, refused)
+	access.WriteError(p.w, err)
 }
 
 // writePage writes a page as one object.
@@ -111,15 +111,14 @@ func writePage(w http.ResponseWriter, r *http.Request, v caller, page *space.Pag
 	p.buf = append(protocol.AppendString(append(p.buf, `{"log":`...), page.Log), `,"envelopes":[`...)
 	comma := false
 	for e, err := range page.Entries(r.Context()) {
-		refused := protocol.AsError(err)
-		if refused == nil && len(p.buf) >= gatherBytes {
-			refused = p.grow()
-			if refused == nil && !p.flush() {
+		if err == nil && len(p.buf) >= gatherBytes {
+			err = p.grow()
+			if err == nil && !p.flush() {
 				return
 			}
 		}
-		if refused != nil {
-			p.fail(refused)
+		if err != nil {
+			p.fail(err)
 			return
 		}
 		if comma {
@@ -158,12 +157,11 @@ func writeLines(w http.ResponseWriter, r *http.Request, v caller, page *space.Pa
 	p := newPageWriter(w, v, "application/jsonl; charset=utf-8")
 	whole := true
 	for e, err := range page.Entries(r.Context()) {
-		refused := protocol.AsError(err)
-		if refused == nil && len(p.buf) >= gatherBytes {
-			refused = p.grow()
+		if err == nil && len(p.buf) >= gatherBytes {
+			err = p.grow()
 		}
-		if refused != nil {
-			p.fail(refused)
+		if err != nil {
+			p.fail(err)
 			return
 		}
 		whole = whole && len(p.buf) < gatherLines
@@ -182,9 +180,8 @@ func writeLines(w http.ResponseWriter, r *http.Request, v caller, page *space.Pa
 	p.buf = p.buf[:0]
 	last, backwards := page.Next, page.Backwards()
 	for e, err := range page.Entries(r.Context()) {
-		refused := protocol.AsError(err)
-		if refused != nil {
-			p.fail(refused)
+		if err != nil {
+			p.fail(err)
 			return
 		}
 		if seq := e.Envelope.Seq; backwards && seq < last || !backwards && seq > last {

@@ -22,7 +22,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, v caller) {
 		return
 	}
 	if !v.hold.Grow(largePage) {
-		access.WriteError(w, busy())
+		access.WriteError(w, access.Busy())
 		return
 	}
 	result, err := s.options.Search.Search(r.Context(), v.space, v.viewer(), q)

@@ -82,7 +82,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
 	defer p.body.Close()
 	if !v.hold.Grow(min(2*size, maxWhole+p.most)) { // the pending elements, and the current one
 		p.discard()
-		access.WriteError(w, busy())
+		access.WriteError(w, access.Busy())
 		return
 	}
 	in := bufio.NewReaderSize(p.body, 16<<10)

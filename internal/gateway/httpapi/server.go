@@ -246,12 +246,12 @@ func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, v caller, next spaceHandler, refuse func(http.ResponseWriter, error)) {
 	hold, ok := s.budget.Take(v.identity.Holder(), requestBytes)
 	defer hold.Release()
-	refused := busy()
+	refused := access.Busy()
 	if ok {
 		refused = nil
 	}
 	if ok && r.Method != http.MethodPost { // envelopes have limits of their own
-		refused = protocol.AsError(v.space.ChargeRead(v.id))
+		refused = v.space.ChargeRead(v.id)
 	}
 	if refused != nil {
 		refuse(w, refused)
@@ -267,13 +267,6 @@ const (
 	shareBytes   = 16 << 20 // of the requests of one token
 	requestBytes = 64 << 10 // of each request: goroutine, buffers, headers
 )
-
-// busy returns the error for a request that would exceed the memory bounds.
-func busy() *protocol.Error {
-	err := protocol.Errorf(protocol.CodeTooMany, "The gateway is busy; try again in a moment.")
-	err.RetryAfterMS = 1000
-	return err
-}
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
@@ -317,7 +310,7 @@ func (v caller) writeJSON(w http.ResponseWriter, x any) {
 // read it.
 func (v caller) write(w http.ResponseWriter, body []byte) {
 	if !v.hold.Grow(int64(len(body))) {
-		access.WriteError(w, busy())
+		access.WriteError(w, access.Busy())
 		return
 	}
 	writeBody(w, http.StatusOK, body)

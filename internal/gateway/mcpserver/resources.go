@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -103,7 +102,7 @@ func (c *caller) openContexts(ctx context.Context, _ string) (string, error) {
 		}
 	}
 	add(all)
-	return encoded(map[string]any{"note": notice, "contexts": list})
+	return string(encodeJSON(map[string]any{"note": notice, "contexts": list})), nil
 }
 
 // proposed is a pending proposal.
@@ -127,12 +126,7 @@ func (c *caller) pendingProposals(ctx context.Context, _ string) (string, error)
 		}
 		list = append(list, p)
 	}
-	return encoded(map[string]any{"note": notice, "proposals": list, "has_more": page.HasMore})
-}
-
-func encoded(v any) (string, error) {
-	text, err := json.Marshal(v)
-	return string(text), err
+	return string(encodeJSON(map[string]any{"note": notice, "proposals": list, "has_more": page.HasMore})), nil
 }
 
 // prompts are the texts of the prompts.

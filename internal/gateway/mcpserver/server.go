@@ -113,7 +113,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.ended, c.SlotShare = ctx, s.slots.Share(ctx)
 	defer c.Finish()
 	if c.Resume(ctx) != nil {
-		access.WriteError(w, adapter.Busy())
+		access.WriteError(w, access.Busy())
 		return
 	}
 	if err := s.view(c).use(ctx, c); err != nil {
@@ -121,7 +121,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case errors.As(err, &coded):
 		case errors.Is(err, ErrManyWaiting):
-			err = adapter.Busy()
+			err = access.Busy()
 		default:
 			err = c.unfinished(err)
 		}

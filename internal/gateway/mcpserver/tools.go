@@ -85,11 +85,11 @@ func IsForeignTool(name string) bool {
 	return strings.Contains(name, "__") || textutil.IsHashedToolName(name)
 }
 
-// encodeJSON returns a text, or a value of JSON that was read, as JSON.
+// encodeJSON returns v, which must have a form in JSON, as JSON.
 func encodeJSON(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // of texts, and JSON that was read
+		panic(err)
 	}
 	return text
 }

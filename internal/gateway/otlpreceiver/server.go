@@ -77,7 +77,7 @@ func (s *receiver) receive(w http.ResponseWriter, r *http.Request, kind string) 
 	defer func() { hold.Release() }()
 	body, err := inflate(q.Body, strings.ToLower(r.Header.Get("Content-Encoding")), func(n int64) error {
 		if !ok || !hold.Grow(copies*n) {
-			return adapter.Busy()
+			return access.Busy()
 		}
 		return nil
 	})
@@ -89,7 +89,7 @@ func (s *receiver) receive(w http.ResponseWriter, r *http.Request, kind string) 
 		return nil, err
 	}
 	if !hold.Grow(int64(n) * elementSize) {
-		return nil, adapter.Busy()
+		return nil, access.Busy()
 	}
 	data, err := traces(body, kind)
 	if err != nil {

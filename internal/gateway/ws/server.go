@@ -12,14 +12,9 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// Violations counts the rejected envelopes of one connection.
-type Violations interface {
-	// Add counts one and reports whether to close the connection.
-	Add(now time.Time) bool
-}
 
 // Observer counts events on connections. Its methods may be called concurrently
 // and must not block.
@@ -37,7 +32,7 @@ type Options struct {
 	// scheme://host[:port].
 	Origins []string
 	// NewViolations returns a counter for a new connection.
-	NewViolations func() Violations
+	NewViolations func() limit.Violations
 
 	PingInterval     time.Duration
 	IdleTimeout      time.Duration // without receiving or without reading

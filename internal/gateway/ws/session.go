@@ -12,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -40,7 +41,7 @@ type session struct {
 	contextDepth int
 	maySwitch    bool   // the first frame may change the dialect
 	address      string // the gateway's URL, as a client of MEW has dialed it
-	violations   Violations
+	violations   limit.Violations
 }
 
 // run serves the connection until it ends, in the reader's goroutine.
