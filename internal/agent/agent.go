@@ -94,7 +94,7 @@ type Options struct {
 	// joined; empty: intake.CatchUpOff. The other values need History.
 	CatchUp intake.CatchUp
 	// History reads the log of the space; an *api.Client implements it.
-	History intake.History
+	History participant.History
 	// ShowThinking also publishes a model's raw thinking.
 	ShowThinking bool
 	// OwnToolsOnly ignores the tools of other participants.

@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/intake"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
@@ -19,7 +20,7 @@ import (
 
 // meanwhile is a log to which envelopes are added after each read of its entries.
 type meanwhile struct {
-	intake.History
+	participant.History
 	mu   sync.Mutex
 	then []func()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
@@ -145,7 +146,7 @@ func TestRemarks_ReachTheNextDecision(t *testing.T) {
 	}
 	sure := 0.7
 	share := func(n planner.Note) contextwindow.Call {
-		return contextwindow.Call{Tool: planner.Share, Arguments: planner.Marshal(n)}
+		return contextwindow.Call{Tool: planner.Share, Arguments: llm.Marshal(n)}
 	}
 	hand.decisions <- using(
 		share(planner.Note{Kind: planner.Reply, ReplyTo: "e3", Text: "It is warm."}),

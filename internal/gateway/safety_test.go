@@ -18,7 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
-	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -122,7 +122,7 @@ func TestReasoning_Blocked(t *testing.T) {
 	s := startGuarded(t, "safety: {kinds: [\"*\"], action: block}\n")
 	s.is(s.admitted("n1", "reasoning.thought", `{"message":"the key is `+aSecret+`"}`), `{"message":"","redacted":["github-pat"]}`)
 	s.is(s.admitted("r1", "reasoning.thought", `{"message":"push with `+aSecret+`","tool_name":"push","parallel_group":0}`),
-		`{"message":"`+turns.DefaultRationale+`","tool_name":"push","parallel_group":0,"redacted":["github-pat"]}`)
+		`{"message":"`+reduce.DefaultRationale+`","tool_name":"push","parallel_group":0,"redacted":["github-pat"]}`)
 	s.is(s.admitted("r2", "reasoning.thought", `{"message":"push it","tool_name":"push"}`), `{"message":"push it","tool_name":"push"}`)
 	if said := s.refused("c1", "chat", `{"message":"it is `+aSecret+`"}`); !strings.Contains(said, `"invalid_payload"`) ||
 		!strings.Contains(said, `(github-pat)`) || !strings.Contains(said, `"/payload/message"`) || strings.Contains(said, ofIt) {
@@ -142,7 +142,7 @@ func TestReasoning_Blocked(t *testing.T) {
 	if strings.Contains(s.log.String(), ofIt) || strings.Contains(s.log.String(), "push with") {
 		t.Errorf("the log tells the text:\n%s", s.log)
 	}
-	if safety.DefaultRationale != turns.DefaultRationale {
+	if safety.DefaultRationale != reduce.DefaultRationale {
 		t.Error("the two sentences differ")
 	}
 }

@@ -21,7 +21,7 @@ type Doc struct {
 
 // Apply adds documents of a space, and records that its log was read up to read,
 // in one step. The caller bounds the size of the documents. built reports that
-// the end of the log is reached. Errors: errFull, ErrDamaged.
+// the end of the log is reached. Errors: errFull, derivedb.ErrDamaged.
 func (x *Index) Apply(space string, docs []Doc, read protocol.Seq, built bool) error {
 	if x.derived.Full() {
 		return errFull

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,7 +19,7 @@ var (
 // BenchmarkSearch indexes a log, and searches it as one participant. It reports
 // the speed of the index, its size as a share of the text, and the time of a search.
 func BenchmarkSearch(b *testing.B) {
-	x, err := Open(Options{Dir: b.TempDir()})
+	x, err := Open(derivedb.Options{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

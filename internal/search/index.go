@@ -26,12 +26,6 @@ const blockBytes = 16 << 10
 // errFull: the index cannot be written to disk now. What was applied is kept.
 var errFull = errors.New("the search index cannot be written to disk")
 
-// ErrDamaged: the index cannot be read. It has to be opened again with Reset.
-var ErrDamaged = derivedb.ErrDamaged
-
-// Options configures an Index.
-type Options = derivedb.Options
-
 // Index is a full-text index. Its methods may be called concurrently; the entries
 // of one space are applied by one goroutine.
 type Index struct {
@@ -41,7 +35,7 @@ type Index struct {
 }
 
 // Open opens an index; see [derivedb.Open].
-func Open(o Options) (*Index, error) {
+func Open(o derivedb.Options) (*Index, error) {
 	db, err := derivedb.Open(schema, o)
 	if err != nil {
 		return nil, err
@@ -89,7 +83,7 @@ type Position struct {
 // Position returns the position of a space; the zero Position if there is none.
 func (x *Index) Position(space string) (p Position, err error) {
 	if x.derived.Damaged() {
-		return p, ErrDamaged
+		return p, derivedb.ErrDamaged
 	}
 	err = derivedb.ReadSpace(x.db, space, &p)
 	if err != nil {

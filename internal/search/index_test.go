@@ -17,7 +17,7 @@ import (
 // and the entries after it are applied again.
 func TestOpen_AfterACrash(t *testing.T) {
 	dir := t.TempDir()
-	a := newArchive(t, Options{Dir: dir})
+	a := newArchive(t, derivedb.Options{Dir: dir})
 	r := rand.New(rand.NewSource(1))
 	for seq := 1; seq <= 300; seq++ {
 		a.randomDoc(r, seq)
@@ -35,7 +35,7 @@ func TestOpen_AfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &archive{t: t, docs: first}
-	b.open(Options{Dir: copied})
+	b.open(derivedb.Options{Dir: copied})
 	defer b.index.Close()
 	p, err := b.index.Position("lab")
 	if err != nil || p.Read != 200 || p.Log != "log-1" {
@@ -50,7 +50,7 @@ func TestOpen_AfterACrash(t *testing.T) {
 }
 
 // TestOpen_Damaged checks that searches in an index with damaged or missing tables, or
-// with lists that make no sense, fail with ErrDamaged, unless it is begun again when it
+// with lists that make no sense, fail with derivedb.ErrDamaged, unless it is begun again when it
 // is opened.
 func TestOpen_Damaged(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, dir string){
@@ -70,7 +70,7 @@ func TestOpen_Damaged(t *testing.T) {
 		"another version": func(t *testing.T, dir string) {
 			other := schema
 			other.Version = "0"
-			db, err := derivedb.Open(other, Options{Dir: dir})
+			db, err := derivedb.Open(other, derivedb.Options{Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestOpen_Damaged(t *testing.T) {
 			}
 		},
 		"postings of nonsense": func(t *testing.T, dir string) {
-			x, err := Open(Options{Dir: dir})
+			x, err := Open(derivedb.Options{Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestOpen_Damaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			a := newArchive(t, Options{Dir: dir})
+			a := newArchive(t, derivedb.Options{Dir: dir})
 			r := rand.New(rand.NewSource(1))
 			for seq := 1; seq <= 2000; seq++ {
 				a.randomDoc(r, seq)
@@ -103,7 +103,7 @@ func TestOpen_Damaged(t *testing.T) {
 			a.apply(0)
 			a.close()
 			harm(t, dir)
-			x, err := Open(Options{Dir: dir})
+			x, err := Open(derivedb.Options{Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,13 +112,13 @@ func TestOpen_Damaged(t *testing.T) {
 			if err == nil && found.Position.Log == "" {
 				return // it was begun again
 			}
-			if !errors.Is(err, ErrDamaged) {
+			if !errors.Is(err, derivedb.ErrDamaged) {
 				t.Fatalf("%+v, %v", found, err)
 			}
 			if err := x.Close(); err != nil {
 				t.Log(err)
 			}
-			again, err := Open(Options{Dir: dir, Reset: true})
+			again, err := Open(derivedb.Options{Dir: dir, Reset: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func tables(t *testing.T, dir string, f func(path string) error) {
 // TestTrim_NothingToDelete checks that the first Trim of a new space, which only
 // sets its floor, deletes no range: with many new spaces these would slow all reads.
 func TestTrim_NothingToDelete(t *testing.T) {
-	a := newArchive(t, Options{Dir: t.TempDir()})
+	a := newArchive(t, derivedb.Options{Dir: t.TempDir()})
 	a.say(7, "ann", "hello")
 	a.apply(0)
 	if err := a.index.Trim("lab", 7); err != nil {

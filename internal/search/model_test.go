@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -25,7 +26,7 @@ type archive struct {
 	now   time.Time
 }
 
-func newArchive(t *testing.T, o Options) *archive {
+func newArchive(t *testing.T, o derivedb.Options) *archive {
 	t.Helper()
 	a := &archive{t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	a.open(o)
@@ -36,7 +37,7 @@ func newArchive(t *testing.T, o Options) *archive {
 	return a
 }
 
-func (a *archive) open(o Options) {
+func (a *archive) open(o derivedb.Options) {
 	a.t.Helper()
 	var err error
 	a.index, err = Open(o)
@@ -215,7 +216,7 @@ func TestSearch_AgreesWithAScan(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			r := rand.New(rand.NewSource(seed))
 			dir := t.TempDir()
-			a := newArchive(t, Options{Dir: dir})
+			a := newArchive(t, derivedb.Options{Dir: dir})
 			seq := 0
 			for round := range 4 {
 				from := len(a.docs)
@@ -226,7 +227,7 @@ func TestSearch_AgreesWithAScan(t *testing.T) {
 				a.apply(from)
 				if round == 2 {
 					a.close()
-					a.open(Options{Dir: dir})
+					a.open(derivedb.Options{Dir: dir})
 					gone := r.Intn(len(a.docs) / 2)
 					a.docs = a.docs[gone:]
 					if err := a.index.Trim("lab", a.docs[0].Envelope.Seq); err != nil {
@@ -253,7 +254,7 @@ func TestSearch_AgreesWithAScan(t *testing.T) {
 func TestSearch_HiddenChangesNothing(t *testing.T) {
 	both := [2][]string{}
 	for i := range both {
-		a := newArchive(t, Options{})
+		a := newArchive(t, derivedb.Options{})
 		r := rand.New(rand.NewSource(7))
 		for seq := 10; seq < 3000; seq += 10 {
 			a.say(seq, people[r.Intn(4)], []string{"alpha beta", "alpha", "beta gamma"}[r.Intn(3)])
@@ -288,7 +289,7 @@ func TestSearch_HiddenChangesNothing(t *testing.T) {
 // TestSearch_PagesAreStable: envelopes that are admitted between two pages do not
 // change the second one.
 func TestSearch_PagesAreStable(t *testing.T) {
-	a := newArchive(t, Options{})
+	a := newArchive(t, derivedb.Options{})
 	for seq := 1; seq <= 50; seq++ {
 		a.say(seq, "ann", strings.Repeat("word ", 1+seq%5)+"tail")
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 )
 
 // A list of postings:
@@ -22,7 +24,7 @@ import (
 //
 // Batches add lists, which [postingsMerger] joins.
 
-var errPostings = fmt.Errorf("%w: postings cannot be read", ErrDamaged)
+var errPostings = fmt.Errorf("%w: postings cannot be read", derivedb.ErrDamaged)
 
 const (
 	weightBits = 4

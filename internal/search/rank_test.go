@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // TestSearch_Ranks: more of the words, in a shorter text, comes first; of equals the
 // newer one.
 func TestSearch_Ranks(t *testing.T) {
-	a := newArchive(t, Options{})
+	a := newArchive(t, derivedb.Options{})
 	a.say(1, "ann", "cat "+strings.Repeat("and much else ", 60))
 	a.say(2, "ann", "cat")
 	a.say(3, "ann", "cat cat cat cat dog")
@@ -37,7 +38,7 @@ func TestSearch_Ranks(t *testing.T) {
 // TestSearch_Any: of any of the words, more and rarer ones come first, and a text in
 // a script without spaces need not occur as a whole.
 func TestSearch_Any(t *testing.T) {
-	a := newArchive(t, Options{})
+	a := newArchive(t, derivedb.Options{})
 	a.say(1, "ann", "the zebra lives in the attic")
 	a.say(2, "ann", "a zebra")
 	for seq := 3; seq < 50; seq++ {
@@ -97,7 +98,7 @@ func longText(n int) string {
 // TestSearch_PageOfFallback: the next page belongs to the words of the first one, also
 // if an envelope has all words by then, and without the bound of the first page.
 func TestSearch_PageOfFallback(t *testing.T) {
-	a := newArchive(t, Options{})
+	a := newArchive(t, derivedb.Options{})
 	for seq := 1; seq <= 30; seq++ {
 		a.say(seq, "ann", []string{"cat", "dog"}[seq%2])
 	}

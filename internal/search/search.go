@@ -59,7 +59,7 @@ type Result struct {
 }
 
 // Search returns a page of the envelopes of a space that the asker may see and
-// that the query selects. Errors: a SyntaxError, ErrDamaged, ctx's, and the ones
+// that the query selects. Errors: a SyntaxError, derivedb.ErrDamaged, ctx's, and the ones
 // of Read.
 func (x *Index) Search(ctx context.Context, space string, who Asker, q Query) (*Result, error) {
 	plans, err := q.compile()

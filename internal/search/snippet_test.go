@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 )
 
 // TestSearch_DensestSnippet: the snippet of a long text is where most words are.
 func TestSearch_DensestSnippet(t *testing.T) {
-	a := newArchive(t, Options{})
+	a := newArchive(t, derivedb.Options{})
 	a.say(1, "ann", "the "+strings.Repeat("filler of the text ", 100)+"the port is 5433 "+strings.Repeat("more of the text ", 100))
 	a.apply(0)
 	r, err := a.index.Search(t.Context(), "lab", a.asker("ann", 0, false), Query{Text: "which is the port", Match: MatchAuto})
@@ -33,7 +35,7 @@ func TestSearch_DensestSnippet(t *testing.T) {
 // TestSearch_Snippet: matches are parts of their own, at most a few hundred bytes
 // around the first one.
 func TestSearch_Snippet(t *testing.T) {
-	a := newArchive(t, Options{})
+	a := newArchive(t, derivedb.Options{})
 	a.say(1, "ann", strings.Repeat("é", 300)+" <b>Zoë</b> zoe "+strings.Repeat("日本", 400))
 	a.apply(0)
 	r, err := a.index.Search(t.Context(), "lab", a.asker("ann", 0, false), Query{Text: "zoe"})
@@ -59,7 +61,7 @@ func TestSearch_Snippet(t *testing.T) {
 
 // TestSearch_Masks checks that masked text is neither found nor shown.
 func TestSearch_Masks(t *testing.T) {
-	a := newArchive(t, Options{})
+	a := newArchive(t, derivedb.Options{})
 	a.say(1, "ann", "the key is hunter2 indeed")
 	a.apply(0)
 	who := a.asker("ann", 0, false)

@@ -326,9 +326,6 @@ func filterVisible(items []*reduce.Item, v *Viewer) []*reduce.Item {
 	return slices.DeleteFunc(slices.Clone(items), hidden)
 }
 
-// DefaultRationale is the rationale of a call without an explanation.
-const DefaultRationale = reduce.DefaultRationale
-
 // History is a page of a thread or a session, oldest turn first, or a job as its
 // only turn.
 type History struct {

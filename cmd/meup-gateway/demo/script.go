@@ -74,7 +74,7 @@ func (a *actor) write(ctx context.Context, watch func(llm.Delta), text string, p
 }
 
 func call(tool, reason string, arguments map[string]string) contextwindow.Call {
-	return contextwindow.Call{Tool: tool, Reason: reason, Arguments: planner.Marshal(arguments)}
+	return contextwindow.Call{Tool: tool, Reason: reason, Arguments: llm.Marshal(arguments)}
 }
 
 func act(thought string, calls ...contextwindow.Call) planner.Decision {

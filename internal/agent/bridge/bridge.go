@@ -73,7 +73,7 @@ type Options struct {
 	// Missed is the age up to which requests from before the start are answered,
 	// if they have no response; 0: none. It needs History.
 	Missed  time.Duration
-	History History
+	History participant.History
 
 	// Pins holds back tools whose definition has changed; nil: none are.
 	Pins *Pins

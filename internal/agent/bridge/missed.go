@@ -29,11 +29,6 @@ import (
 // with "running", to which the new process leaves the uncertain calls. A process
 // that waits for such a reply itself does not reply.
 
-// History is the part of *api.Client that is used to read the log.
-type History interface {
-	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
-}
-
 // Bounds of reading the log.
 const (
 	missedPages = 5

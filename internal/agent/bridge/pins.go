@@ -27,15 +27,10 @@ const (
 	maxPages     = 1000
 )
 
-// PinHistory is the part of *api.Client that reads the log.
-type PinHistory interface {
-	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
-}
-
 // PinOptions configures Pins. All but Required and Logger are required.
 type PinOptions struct {
 	Space   participant.Space
-	History PinHistory
+	History participant.History
 	// Required: without the right to write pins, tools are held back. If it is
 	// false, they are not pinned then.
 	Required bool

@@ -43,15 +43,10 @@ func ParseCatchUp(s string) (CatchUp, error) {
 	return "", fmt.Errorf("unknown way to catch up %q: there are %s, %s and %s", s, CatchUpAuto, CatchUpAll, CatchUpOff)
 }
 
-// History is the part of *api.Client that is used to read the log.
-type History interface {
-	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
-}
-
 // BacklogOptions configures ReadBacklog. All fields but Observe are required.
 type BacklogOptions struct {
 	Mode    CatchUp // not CatchUpOff
-	History History
+	History participant.History
 	You     protocol.ParticipantID // the agent
 	Space   protocol.SpaceInfo     // when the agent joined: the entries up to Seq are read
 	Now     time.Time

@@ -5,6 +5,7 @@
 package llm
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -261,4 +262,16 @@ func (e *Error) TooLong() bool {
 	}
 	m := strings.ToLower(e.Message)
 	return e.Status == 400 && (strings.Contains(m, "maximum context length") || strings.Contains(m, "prompt is too long") || strings.Contains(m, "context window"))
+}
+
+// Marshal returns the JSON form of v, which must have one, without HTML
+// escapes.
+func Marshal(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return json.RawMessage("{}")
+	}
+	return bytes.TrimSpace(b.Bytes())
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -30,6 +31,11 @@ type Space interface {
 	Send(ctx context.Context, draft protocol.Envelope) (client.Receipt, error)
 	// Welcome returns the identity, the participants and the rights.
 	Welcome() protocol.Welcome
+}
+
+// History is the part of *api.Client that is used to read the log.
+type History interface {
+	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
 }
 
 // Runtime runs one participant in one space.

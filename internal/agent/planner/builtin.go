@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
 // The names of the tools that a planner may have in addition to the offered
@@ -43,7 +45,7 @@ func delegateTool(agents []string) Tool {
 		Name: Delegate,
 		Description: "Ask another agent of the space to reason about a part of the question, with its own tools, in the open, and get its conclusion. " +
 			"Use it if that agent has tools or knowledge that you lack, or for a second opinion. It may decline, or take too long.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"participant":{"type":"string","enum":` + string(Marshal(agents)) +
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"participant":{"type":"string","enum":` + string(llm.Marshal(agents)) +
 			`,"description":"the agent"},"question":{"type":"string","minLength":1,"description":"the part, as a question that can be understood without the rest"},` +
 			planProperties + `},"required":["participant","question"],"additionalProperties":false}`),
 		ReadOnly: true, Hinted: true,

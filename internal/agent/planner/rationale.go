@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -54,8 +55,8 @@ func withRationale(raw json.RawMessage) (schema json.RawMessage, name, rest stri
 	fields["properties"] = prependMember(fmt.Sprintf("%q:%s", name, rationaleSpec), fields["properties"], len(properties))
 	var required []string
 	_ = json.Unmarshal(fields["required"], &required)
-	fields["required"] = Marshal(append([]string{name}, required...))
-	return Marshal(fields), name, rest
+	fields["required"] = llm.Marshal(append([]string{name}, required...))
+	return llm.Marshal(fields), name, rest
 }
 
 // extractKeys removes the keys and returns them as JSON text; "" if there were
@@ -71,7 +72,7 @@ func extractKeys(fields map[string]json.RawMessage, keys []string) string {
 	if len(out) == 0 {
 		return ""
 	}
-	return string(Marshal(out))
+	return string(llm.Marshal(out))
 }
 
 // prependMember inserts a member before the n members of an object.
@@ -80,18 +81,6 @@ func prependMember(member string, object json.RawMessage, n int) json.RawMessage
 		return json.RawMessage("{" + member + "}")
 	}
 	return json.RawMessage("{" + member + "," + string(bytes.TrimSpace(object)[1:]))
-}
-
-// Marshal returns the JSON form of v, which must have one, without HTML
-// escapes.
-func Marshal(v any) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return json.RawMessage("{}")
-	}
-	return bytes.TrimSpace(b.Bytes())
 }
 
 // splitArguments splits the arguments that a model wrote into the tool's own, which it
@@ -133,7 +122,7 @@ func (o *offered) strip(written json.RawMessage) (json.RawMessage, string, error
 	if o.rationale != "" {
 		delete(fields, o.rationale)
 	}
-	args := Marshal(fields)
+	args := llm.Marshal(fields)
 	if len(args) > maxArguments {
 		return nil, "", errors.New("arguments: too long")
 	}

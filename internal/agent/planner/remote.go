@@ -140,7 +140,7 @@ type item struct {
 // items returns a step's calls, or its thought if it has none.
 func items(step *contextwindow.Record) []wire.HistoryItem {
 	if len(step.Calls) == 0 {
-		return []wire.HistoryItem{Marshal(item{Step: step.Index, Reasoning: step.Thought})}
+		return []wire.HistoryItem{llm.Marshal(item{Step: step.Index, Reasoning: step.Thought})}
 	}
 	var out []wire.HistoryItem
 	for i, c := range step.Calls {
@@ -152,7 +152,7 @@ func items(step *contextwindow.Record) []wire.HistoryItem {
 				it.Error = res.Error
 			}
 		}
-		out = append(out, Marshal(it))
+		out = append(out, llm.Marshal(it))
 	}
 	return out
 }
@@ -173,7 +173,7 @@ func conversation(history []llm.Message) json.RawMessage {
 	if len(all) == 0 {
 		return nil
 	}
-	return Marshal(map[string]any{"conversation": all})
+	return llm.Marshal(map[string]any{"conversation": all})
 }
 
 // decisionOf returns the decision in a response.

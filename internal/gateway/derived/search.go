@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/internal/search"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
@@ -123,7 +124,7 @@ func (s *SearchStore) Search(ctx context.Context, sp *space.Space, who ring.View
 		return nil, closed()
 	}
 	r, err := s.index.Search(ctx, sp.Name(), asker, q)
-	if errors.Is(err, search.ErrDamaged) {
+	if errors.Is(err, derivedb.ErrDamaged) {
 		s.notify()
 		return nil, closed()
 	}
@@ -225,7 +226,7 @@ func (s *SearchStore) openIndex(reset bool) error {
 	s.mu.Lock()
 	clear(s.followers)
 	s.mu.Unlock()
-	x, err := search.Open(search.Options{Dir: s.opts.Dir, Reset: reset, Logger: s.opts.Logger})
+	x, err := search.Open(derivedb.Options{Dir: s.opts.Dir, Reset: reset, Logger: s.opts.Logger})
 	if err != nil {
 		return fmt.Errorf("search: %w", err)
 	}

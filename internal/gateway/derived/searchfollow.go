@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/internal/search"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
@@ -68,7 +69,7 @@ func (s *SearchStore) Run(ctx context.Context) {
 			f.turn = s.turn
 			left, err := s.follow(ctx, f, busy)
 			more = more || left
-			if errors.Is(err, search.ErrDamaged) {
+			if errors.Is(err, derivedb.ErrDamaged) {
 				s.opts.Logger.Warn("the search index is built again", "reason", err)
 				s.reopen(true)
 				break

@@ -47,7 +47,7 @@ func (b *block) arguments() json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	if !json.Valid([]byte(wrote)) {
-		return marshal(wrote)
+		return llm.Marshal(wrote)
 	}
 	return json.RawMessage(wrote)
 }
@@ -59,13 +59,13 @@ func (b *block) forReplay() json.RawMessage {
 	switch b.Type {
 	case "text":
 		if text := b.Text + b.text.String(); !blank(text) {
-			return marshal(textBlock{Type: "text", Text: text})
+			return llm.Marshal(textBlock{Type: "text", Text: text})
 		}
 		return nil
 	case "thinking":
 		return b.thinkingForReplay()
 	case "tool_use":
-		return marshal(toolUseBlock{Type: "tool_use", ID: b.ID, Name: b.Name, Input: object(b.arguments())})
+		return llm.Marshal(toolUseBlock{Type: "tool_use", ID: b.ID, Name: b.Name, Input: object(b.arguments())})
 	}
 	if b.input.Len() > 0 {
 		return b.withInput()
@@ -78,7 +78,7 @@ func (b *block) thinkingForReplay() json.RawMessage {
 	if signature == "" {
 		return nil
 	}
-	return marshal(struct {
+	return llm.Marshal(struct {
 		Type      string `json:"type"`
 		Thinking  string `json:"thinking"`
 		Signature string `json:"signature"`
@@ -92,7 +92,7 @@ func (b *block) withInput() json.RawMessage {
 		return nil
 	}
 	fields["input"] = object(b.arguments())
-	return marshal(fields)
+	return llm.Marshal(fields)
 }
 
 // track collects the text, or the thinking, of an answer over all its blocks.
@@ -164,7 +164,7 @@ func (a *answer) opaque() llm.ProviderState {
 	if !special || len(blocks) == 0 {
 		return llm.ProviderState{}
 	}
-	return llm.ProviderState{Provider: provider, Data: marshal(blocks)}
+	return llm.ProviderState{Provider: provider, Data: llm.Marshal(blocks)}
 }
 
 // stopOf converts a stop_reason. pause_turn is for the provider's own tools,

@@ -55,7 +55,7 @@ func encode(m *llm.Message, blocks bool) (role string, results, content []json.R
 		return "user", nil, texts(m.Text)
 	case llm.ToolResult:
 		block := toolResultBlock{Type: "tool_result", ToolUseID: m.CallID, Content: m.Text, IsError: m.IsError}
-		return "user", []json.RawMessage{marshal(block)}, nil
+		return "user", []json.RawMessage{llm.Marshal(block)}, nil
 	case llm.Assistant:
 		if own := opaque(m); blocks && own != nil {
 			return "assistant", nil, own
@@ -97,7 +97,7 @@ func opaque(m *llm.Message) []json.RawMessage {
 func plain(m *llm.Message) []json.RawMessage {
 	out := texts(m.Text)
 	for _, c := range m.Calls {
-		out = append(out, marshal(toolUseBlock{Type: "tool_use", ID: c.ID, Name: c.Name, Input: object(c.Arguments)}))
+		out = append(out, llm.Marshal(toolUseBlock{Type: "tool_use", ID: c.ID, Name: c.Name, Input: object(c.Arguments)}))
 	}
 	return out
 }
@@ -116,7 +116,7 @@ func object(args json.RawMessage) json.RawMessage {
 	if json.Unmarshal(trimmed, &wrote) != nil {
 		wrote = string(trimmed)
 	}
-	return marshal(map[string]string{"INVALID_JSON": wrote})
+	return llm.Marshal(map[string]string{"INVALID_JSON": wrote})
 }
 
 // texts returns one text block, or none: the API rejects blank ones.
@@ -124,7 +124,7 @@ func texts(s string) []json.RawMessage {
 	if blank(s) {
 		return nil
 	}
-	return []json.RawMessage{marshal(textBlock{Type: "text", Text: s})}
+	return []json.RawMessage{llm.Marshal(textBlock{Type: "text", Text: s})}
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
@@ -164,16 +164,4 @@ func typeOf(block json.RawMessage) string {
 		return ""
 	}
 	return b.Type
-}
-
-// marshal encodes v without escaping < and >, as the provider does. v must be
-// encodable.
-func marshal(v any) json.RawMessage {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return json.RawMessage(`null`)
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n")
 }

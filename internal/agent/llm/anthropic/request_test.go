@@ -97,8 +97,8 @@ func TestOpaque_ChangedTurn(t *testing.T) {
 	} {
 		m.Role = llm.Assistant
 		got := conversation([]llm.Message{{Role: llm.User, Text: "?"}, m}, true)
-		if len(got) != 2 || hasThinking(got) || strings.Contains(string(marshal(got)), "signature") {
-			t.Errorf("%s: sent %s", name, marshal(got))
+		if len(got) != 2 || hasThinking(got) || strings.Contains(string(llm.Marshal(got)), "signature") {
+			t.Errorf("%s: sent %s", name, llm.Marshal(got))
 		}
 	}
 }
@@ -143,7 +143,7 @@ func exclude(t *testing.T, model string, r request, req llm.Request) {
 	forced := r.ToolChoice != nil && (r.ToolChoice.Type == "any" || r.ToolChoice.Type == "tool")
 	thinks := r.Thinking != nil && r.Thinking.Type != "disabled" || r.Thinking == nil && how >= byDefault
 	if forced && thinks {
-		t.Errorf("%s: %s", model, marshal(r))
+		t.Errorf("%s: %s", model, llm.Marshal(r))
 	}
 	if r.Thinking != nil && r.Thinking.BudgetTokens > 0 && (r.Thinking.BudgetTokens < 1024 || r.Thinking.BudgetTokens >= r.MaxTokens) {
 		t.Errorf("%s: budget %d of %d", model, r.Thinking.BudgetTokens, r.MaxTokens)
@@ -152,7 +152,7 @@ func exclude(t *testing.T, model string, r request, req llm.Request) {
 		t.Errorf("%s: max_tokens %d", model, r.MaxTokens)
 	}
 	if r.OutputConfig != nil && (how == byBudget || r.OutputConfig.Effort != req.Effort) {
-		t.Errorf("%s: effort %s", model, marshal(r))
+		t.Errorf("%s: effort %s", model, llm.Marshal(r))
 	}
 }
 

@@ -362,7 +362,7 @@ func (a *responsesAnswer) Response() llm.Response {
 	}
 	r.Stop = a.stop(refused, len(r.Message.Calls) > 0)
 	if items := replayItems(a.outputs); items != nil && !generated { // the items lack generated ids
-		r.Message.Opaque = llm.ProviderState{Provider: a.model.provider, Data: marshal(items)}
+		r.Message.Opaque = llm.ProviderState{Provider: a.model.provider, Data: llm.Marshal(items)}
 	}
 	return r
 }

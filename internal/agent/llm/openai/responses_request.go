@@ -105,7 +105,7 @@ func (m *Model) inputItems(messages []llm.Message, items bool) []json.RawMessage
 		msg := &messages[i]
 		switch msg.Role {
 		case llm.ToolResult:
-			out = append(out, marshal(functionCallOutput{"function_call_output", msg.CallID, resultText(*msg)}))
+			out = append(out, llm.Marshal(functionCallOutput{"function_call_output", msg.CallID, resultText(*msg)}))
 		case llm.Assistant:
 			var own []json.RawMessage
 			if items {
@@ -116,7 +116,7 @@ func (m *Model) inputItems(messages []llm.Message, items bool) []json.RawMessage
 			}
 			out = append(out, own...)
 		default:
-			out = append(out, marshal(inputMessage{"message", msg.Role, msg.Text}))
+			out = append(out, llm.Marshal(inputMessage{"message", msg.Role, msg.Text}))
 		}
 	}
 	return out
@@ -125,10 +125,10 @@ func (m *Model) inputItems(messages []llm.Message, items bool) []json.RawMessage
 func plainItems(msg *llm.Message) []json.RawMessage {
 	var out []json.RawMessage
 	if msg.Text != "" {
-		out = append(out, marshal(inputMessage{"message", llm.Assistant, msg.Text}))
+		out = append(out, llm.Marshal(inputMessage{"message", llm.Assistant, msg.Text}))
 	}
 	for _, c := range msg.Calls {
-		out = append(out, marshal(functionCall{"function_call", c.ID, c.Name, argumentsText(c.Arguments)}))
+		out = append(out, llm.Marshal(functionCall{"function_call", c.ID, c.Name, argumentsText(c.Arguments)}))
 	}
 	return out
 }
@@ -204,9 +204,9 @@ func replayItems(outputs []*output) []json.RawMessage {
 			special = special || o.item.Phase != ""
 		}
 		if o.item.Type == itemCall && !isObject([]byte(o.item.Arguments)) { // it was cut
-			fields["arguments"] = marshal(argumentsText(argumentsOf(string(o.item.Arguments))))
+			fields["arguments"] = llm.Marshal(argumentsText(argumentsOf(string(o.item.Arguments))))
 		}
-		out = append(out, marshal(fields))
+		out = append(out, llm.Marshal(fields))
 	}
 	if !special || last == 0 {
 		return nil

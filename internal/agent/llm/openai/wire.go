@@ -150,15 +150,3 @@ func parseErrorIn(body []byte, depth int) (code, message string) {
 func some(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
 }
-
-// marshal encodes v without escaping < and >, as the servers do. v must be
-// encodable.
-func marshal(v any) json.RawMessage {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return json.RawMessage("null")
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n")
-}

@@ -272,7 +272,7 @@ func readValues(name, rest, openKey, closeKey, closeValue, last string, tools []
 		value = strings.TrimSuffix(strings.TrimPrefix(value, "\n"), "\n") // of the layout
 		arguments[key], rest = valueOf(findTool(tools, name), key, value), next
 	}
-	return []*call{newCall(name, string(marshal(arguments)))}, strings.TrimPrefix(rest, last)
+	return []*call{newCall(name, string(llm.Marshal(arguments)))}, strings.TrimPrefix(rest, last)
 }
 
 // valueOf returns the value of an argument that was written without quotes: a text, if the
@@ -287,7 +287,7 @@ func valueOf(tool *llm.Tool, key, text string) json.RawMessage {
 		_ = json.Unmarshal(tool.InputSchema, &schema) // without types, it reads JSON
 	}
 	if strings.Contains(string(schema.Properties[key].Type), `"string"`) || !json.Valid([]byte(text)) {
-		return marshal(text)
+		return llm.Marshal(text)
 	}
 	return json.RawMessage(strings.TrimSpace(text))
 }

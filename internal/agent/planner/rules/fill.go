@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
@@ -110,7 +111,7 @@ func Fill(t *planner.Tool, goal, text string) (args json.RawMessage, missing []s
 		f.args[open[0]] = text
 		f.missing = slices.DeleteFunc(f.missing, func(name string) bool { return name == open[0] })
 	}
-	return planner.Marshal(f.args), f.missing
+	return llm.Marshal(f.args), f.missing
 }
 
 // fill fills the required parameters, and the optional ones that the question
@@ -257,7 +258,7 @@ func (f *filler) call() (contextwindow.Call, error) {
 	if len(f.missing) > 0 {
 		return contextwindow.Call{}, fmt.Errorf("the question does not say what to give it for %s", codes(f.missing))
 	}
-	c := contextwindow.Call{Tool: f.tool.Name, Arguments: planner.Marshal(f.args)}
+	c := contextwindow.Call{Tool: f.tool.Name, Arguments: llm.Marshal(f.args)}
 	if planner.Validate(f.tool.InputSchema, c.Arguments) != nil { // its error may quote the question
 		return contextwindow.Call{}, errors.New("what the question gives it does not fit its schema")
 	}

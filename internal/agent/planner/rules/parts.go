@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
@@ -37,7 +38,7 @@ func (r *run) divide() (planner.Decision, bool) {
 		before = ask
 		c := contextwindow.Call{
 			Tool:      planner.Subproblem,
-			Arguments: planner.Marshal(map[string]string{"question": strings.TrimSpace(intro + " " + ask)}),
+			Arguments: llm.Marshal(map[string]string{"question": strings.TrimSpace(intro + " " + ask)}),
 			Reason:    "This part of the question can be looked into by itself: " + textutil.ShortenChars(part, 200),
 		}
 		text := "There was no time left to look into this."
