@@ -17,11 +17,6 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// adapters returns what makes the routes of the configured adapters.
-func (g *Gateway) adapters(cfg *config.Config) func(api http.Handler) []httpapi.Route {
-	return func(api http.Handler) []httpapi.Route { return g.routes(cfg, api) }
-}
-
 // routes returns the routes of the configured adapters but hooks, which use api.
 func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.Route) {
 	serves := func(name string) bool { return slices.Contains(cfg.Adapters, name) }

@@ -211,7 +211,8 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
 	}
-	options.Adapters, options.Hooks = g.adapters(cfg), g.hooks(cfg)
+	options.Adapters = func(api http.Handler) []httpapi.Route { return g.routes(cfg, api) }
+	options.Hooks = g.hooks(cfg)
 	if cfg.MetricsListen == "" {
 		options.Metrics = g.metrics.Handler()
 	}

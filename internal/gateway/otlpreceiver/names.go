@@ -5,8 +5,7 @@ type field int
 
 // The fields.
 const (
-	fieldNone field = iota
-	operation
+	operation field = iota
 	vercelOperation
 	openInferenceKind
 	traceloopKind

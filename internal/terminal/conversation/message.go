@@ -77,8 +77,6 @@ type request struct {
 	failed func(error) bool
 }
 
-func newOutbox() outbox { return outbox{asked: make(map[protocol.ID]request)} }
-
 // ask sends an envelope that is not a message, and shows an error if it is
 // refused.
 func (m *Model) ask(what string, env protocol.Envelope, otherwise func()) {

@@ -64,7 +64,8 @@ type Options struct {
 func New(w protocol.Welcome, opts Options) *Model {
 	m := &Model{
 		Space: w.Space.Name, You: w.You.ID, now: opts.Now, newID: opts.NewID, style: opts.Style, head: w.Space.Seq,
-		threads: newThreads(), answers: exchange.NewAnswers(), reasonings: newReasonings(), outbox: newOutbox(),
+		threads: threads{young: make(map[protocol.ID]place)}, answers: exchange.NewAnswers(),
+		reasonings: reasonings{byPath: make(map[protocol.ContextPath]*Block)}, outbox: outbox{asked: make(map[protocol.ID]request)},
 		Link: Link{Phase: client.Connected}, skew: skew{known: true, by: -w.Clock},
 	}
 	m.participants.welcome(w)

@@ -20,8 +20,6 @@ type reasonings struct {
 	all    bool // every block is open
 }
 
-func newReasonings() reasonings { return reasonings{byPath: make(map[protocol.ContextPath]*Block)} }
-
 // inProgress returns the blocks of the reasoning in progress, oldest first.
 func (s *reasonings) inProgress() []*Block {
 	var list []*Block

@@ -42,8 +42,6 @@ type threads struct {
 	count      int
 }
 
-func newThreads() threads { return threads{young: make(map[protocol.ID]place)} }
-
 func (t *threads) at(id protocol.ID) (place, bool) {
 	p, ok := t.young[id]
 	if !ok {
