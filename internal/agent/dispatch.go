@@ -40,15 +40,16 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 		a.onOwnStart(env, mine)
 		a.onStart(env)
 	case protocol.KindChat:
-		if env.From == a.you && !mine { // another process of the participant has answered
+		switch {
+		case env.From == a.you && !mine: // another process of the participant has answered
 			for _, id := range env.Correlation.IDs {
 				if q := a.questions.Get(id); q != nil {
 					q.root.cancel(errTakenOver)
 				}
 			}
-		} else if a.addressing.IsQuestion(env) {
+		case a.addressing.IsQuestion(env):
 			a.admit(*env)
-		} else if !mine {
+		case !mine:
 			a.log.Debug("a chat is no question for this agent", "chat", env.ID, "from", env.From)
 		}
 	case protocol.KindChatCancel, protocol.KindReasoningCancel:
