@@ -35,7 +35,7 @@ var floors = [][]string{
 var never = map[string][]string{
 	// A client needs the protocol; agents, terminals and reasoners use the front door, like
 	// everybody else's.
-	"client":            {"internal/journal", "internal/capability", "internal/safety"},
+	"client":            {"schemas", "internal/exchange", "internal/journal", "internal/capability", "internal/safety"},
 	"client/agent":      {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
 	"internal/agent":    {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
 	"internal/terminal": {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
@@ -44,6 +44,17 @@ var never = map[string][]string{
 	// A space uses a log through its interface.
 	"internal/space": {"internal/journal/pebblejournal", "internal/journal/natsjournal", "internal/journal/entrydb"},
 }
+
+// An adapter is a client of the gateway's own HTTP API (docs/adr/0046), and the packages that
+// serve connections use the space, and no log, configuration or one another. neverDirectly
+// lists what such packages of internal/gateway must not import themselves.
+var (
+	pastTheAPI    = []string{"internal/space", "internal/space/admission", "internal/space/authority", "internal/space/ring", "internal/gateway/httpapi", "internal/gateway/ws"}
+	neverDirectly = map[string][]string{
+		"a2a": pastTheAPI, "adapter": pastTheAPI, "agui": pastTheAPI, "hooks": pastTheAPI, "mcpserver": pastTheAPI, "openaiapi": pastTheAPI, "otlpreceiver": pastTheAPI,
+		"httpapi": {"internal/gateway/config", "internal/gateway/ws"}, "ws": {"internal/gateway/config", "internal/gateway/httpapi"},
+	}
+)
 
 // goPackage is the part of the output of go list that the test uses.
 type goPackage struct {
@@ -120,6 +131,10 @@ func TestImports(t *testing.T) {
 				continue
 			}
 			imports[name] = append(imports[name], imported)
+			inGateway, serves := strings.CutPrefix(name, "internal/gateway/")
+			if list, listed := neverDirectly[inGateway]; serves && listed && (slices.Contains(list, imported) || below(imported, "internal/journal")) {
+				t.Errorf("%s must not import %s", name, imported)
+			}
 			if r, f := roomOf(imported); r != room && f >= floor && floor < len(floors)-1 {
 				t.Errorf("%s must not import %s: %s is not on a floor below %s", name, imported, r, room)
 			}
