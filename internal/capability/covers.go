@@ -1,6 +1,10 @@
 package capability
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/kit/glob"
+)
 
 // Covers reports whether t matches every address that the allowing pattern u
 // matches.
@@ -70,7 +74,7 @@ func (t *text) covers(u *text, w *Work) bool {
 	case u.class == textRegexp || t.negate:
 		return false
 	}
-	return t.class == textGlob && strings.HasPrefix(u.prefix, t.prefix) && w.Spend(len(t.glob)*len(u.glob)/16) && t.glob.covers(u.glob)
+	return t.class == textGlob && strings.HasPrefix(u.prefix, t.prefix) && w.Spend(len(t.glob)*len(u.glob)/16) && t.glob.Covers(u.glob)
 }
 
 // Covers reports whether p, in an allowing rule, matches every value that q
@@ -168,9 +172,9 @@ func (k *key) covers(other *key) bool {
 	case k.class == keyChild:
 		return other.class != keyDeep
 	case k.class == keyGlob && other.class == keyName:
-		return globMatch(k.glob, other.name)
+		return glob.Match(k.glob, other.name)
 	case k.class == keyGlob && other.class == keyGlob:
-		return k.glob.covers(other.glob)
+		return k.glob.Covers(other.glob)
 	}
 	return k.class != keyDeep && k.class == other.class && k.source == other.source
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/meup-protocol/meup/internal/kit/glob"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -15,11 +16,11 @@ func (k *key) selects(name protocol.Value, m Mode) bool {
 	b, plain := name.Plain()
 	switch {
 	case k.class == keyGlob && m.deny():
-		return globMatch(k.folded, fold(name.Text()))
+		return glob.Match(k.folded, fold(name.Text()))
 	case k.class == keyGlob && plain:
-		return globMatch(k.glob, b)
+		return glob.Match(k.glob, b)
 	case k.class == keyGlob:
-		return globMatch(k.glob, name.Text())
+		return glob.Match(k.glob, name.Text())
 	case !m.deny():
 		return name.EqualText(k.name)
 	case plain:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/kit/glob"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -41,7 +42,7 @@ func (a *kindPattern) Covers(b *kindPattern) bool {
 	xs, xName, xNamed := strings.Cut(x, ".")
 	ys, yName, yNamed := strings.Cut(y, ".")
 	return isKindGlob(x) && isKindGlob(y) && xNamed == yNamed &&
-		compileKeyGlob(xs).covers(compileKeyGlob(ys)) && compileKeyGlob(xName).covers(compileKeyGlob(yName))
+		glob.CompileFlat(xs).Covers(glob.CompileFlat(ys)) && glob.CompileFlat(xName).Covers(glob.CompileFlat(yName))
 }
 
 // Apart reports whether clearly no kind is selected by both.
@@ -55,7 +56,7 @@ func (a *kindPattern) Apart(b *kindPattern) bool {
 	x, y := canonicalKind(a), canonicalKind(b)
 	xs, _, xNamed := strings.Cut(x, ".")
 	ys, _, yNamed := strings.Cut(y, ".")
-	return isKindGlob(x) && isKindGlob(y) && xNamed && yNamed && !hasStar(xs) && !hasStar(ys) && xs != ys
+	return isKindGlob(x) && isKindGlob(y) && xNamed && yNamed && !glob.HasStar(xs) && !glob.HasStar(ys) && xs != ys
 }
 
 // canonicalKind returns the text of a pattern with a dot as its first

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/kit/glob"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -59,10 +60,10 @@ func parseKey(v protocol.Value) ([]key, error) {
 		return parsePath(s)
 	case s == "**":
 		return []key{{class: keyDeep, source: s}}, nil
-	case !hasStar(s):
+	case !glob.HasStar(s):
 		return []key{{class: keyName, name: s, source: s}}, nil
 	case len(s) > maxTextBytes:
 		return nil, fmt.Errorf("a glob has at most %d bytes", maxTextBytes)
 	}
-	return []key{{class: keyGlob, glob: compileKeyGlob(s), folded: compileKeyGlob(fold(s)), source: s}}, nil
+	return []key{{class: keyGlob, glob: glob.CompileFlat(s), folded: glob.CompileFlat(fold(s)), source: s}}, nil
 }

@@ -1,6 +1,9 @@
 package capability
 
-import "github.com/meup-protocol/meup/protocol"
+import (
+	"github.com/meup-protocol/meup/internal/kit/glob"
+	"github.com/meup-protocol/meup/protocol"
+)
 
 type class uint8
 
@@ -107,10 +110,10 @@ const (
 // key selects values inside an object or array.
 type key struct {
 	class  keyClass
-	name   string // keyName
-	glob   glob   // keyGlob
-	folded glob   // keyGlob, in the case that deny rules compare in
-	index  int    // keyIndex
+	name   string    // keyName
+	glob   glob.Glob // keyGlob
+	folded glob.Glob // keyGlob, in the case that deny rules compare in
+	index  int       // keyIndex
 	source string
 }
 

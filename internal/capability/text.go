@@ -7,6 +7,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/kit/glob"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -53,9 +54,9 @@ const (
 type text struct {
 	class  textClass
 	negate bool
-	exact  string // textExact, and the source of a textRegexp
-	glob   glob   // textGlob
-	prefix string // textGlob: literal prefix of its texts
+	exact  string    // textExact, and the source of a textRegexp
+	glob   glob.Glob // textGlob
+	prefix string    // textGlob: literal prefix of its texts
 	re     *regexp.Regexp
 	weight int // steps for 64 bytes of text
 }
@@ -78,14 +79,14 @@ func (p *patternParser) parseText(s string) (text, error) {
 		t.class, t.exact, t.re, t.weight = textRegexp, source, re, 16*size
 		return t, nil
 	}
-	if !hasStar(body) {
+	if !glob.HasStar(body) {
 		t.exact = body
 		return t, nil
 	}
 	if len(body) > maxTextBytes {
 		return text{}, fmt.Errorf("a glob has at most %d bytes", maxTextBytes)
 	}
-	t.class, t.glob, t.prefix = textGlob, compileGlob(body), body[:strings.IndexByte(body, '*')]
+	t.class, t.glob, t.prefix = textGlob, glob.Compile(body), body[:strings.IndexByte(body, '*')]
 	t.weight = 4 * len(t.glob)
 	if len(t.glob) == 1 {
 		t.class = textAny
@@ -133,7 +134,7 @@ func matches[T string | []byte](t *text, s T) bool {
 	case textExact:
 		return string(s) == t.exact
 	case textGlob:
-		return globMatch(t.glob, s)
+		return glob.Match(t.glob, s)
 	case textRegexp:
 		if b, ok := any(s).([]byte); ok {
 			return t.re.Match(b)

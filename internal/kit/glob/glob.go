@@ -1,14 +1,16 @@
-package capability
+// Package glob matches texts with globs: * is any text within a segment of a path, ** any text
+// across segments, and every other character is itself.
+package glob
 
 import (
 	"regexp"
 	"strings"
 )
 
-// glob is a compiled glob: text, and stars as bytes that occur in no other text,
+// Glob is a compiled glob: text, and stars as bytes that occur in no other text,
 // since those are valid UTF-8. No two stars are neighbours: a run of two or more
 // is one ** .
-type glob string
+type Glob string
 
 const (
 	starAny     = 0xFE // any text
@@ -17,26 +19,27 @@ const (
 
 var wideStars = regexp.MustCompile(`\*{2,}`)
 
-func compileGlob(s string) glob {
-	return glob(strings.ReplaceAll(wideStars.ReplaceAllLiteralString(s, "\xFE"), "*", "\xFF"))
+// Compile compiles a glob.
+func Compile(s string) Glob {
+	return Glob(strings.ReplaceAll(wideStars.ReplaceAllLiteralString(s, "\xFE"), "*", "\xFF"))
 }
 
-// compileKeyGlob compiles a glob for keys, which have no segments.
-func compileKeyGlob(s string) glob {
-	return glob(strings.ReplaceAll(wideStars.ReplaceAllLiteralString(s, "*"), "*", "\xFE"))
+// CompileFlat compiles a glob for texts without segments: * is any text.
+func CompileFlat(s string) Glob {
+	return Glob(strings.ReplaceAll(wideStars.ReplaceAllLiteralString(s, "*"), "*", "\xFE"))
 }
 
 // isBoundary reports whether a * does not match the byte.
 func isBoundary(c byte) bool { return c == '/' || c == starAny }
 
-// covers reports whether g clearly matches every text that h matches: it
+// Covers reports whether g clearly matches every text that h matches: it
 // matches h itself, whose stars only a star at least as wide can match.
-func (g glob) covers(h glob) bool { return globMatch(g, string(h)) }
+func (g Glob) Covers(h Glob) bool { return Match(g, string(h)) }
 
-// globMatch matches a whole text, in time bounded by the product of both
+// Match matches a whole text, in time bounded by the product of both
 // lengths. It remembers the last star of each sort: the shortest text for a
 // star is always the best choice, because the rest can only gain from it.
-func globMatch[T string | []byte](g glob, s T) bool {
+func Match[T string | []byte](g Glob, s T) bool {
 	i, j := 0, 0
 	star, starEnd := -1, 0 // last *, and where its text ends
 	deep, deepEnd := -1, 0 // last **, likewise
@@ -92,4 +95,5 @@ func nextStart[T string | []byte](s T, pos int, starred bool) int {
 	return len(s) + 1
 }
 
-func hasStar(s string) bool { return strings.IndexByte(s, '*') >= 0 }
+// HasStar reports whether a text is a glob that matches more than itself.
+func HasStar(s string) bool { return strings.IndexByte(s, '*') >= 0 }

@@ -1,45 +1,44 @@
-package capability
+package glob
 
 import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode"
 
 	"pgregory.net/rapid"
 )
 
 var someStars, twoStars = regexp.MustCompile(`\\\*`), regexp.MustCompile(`(\\\*){2,}`)
 
-// globRegexp returns a regexp that matches the same texts as a glob.
-func globRegexp(glob string) *regexp.Regexp {
+// asRegexp returns a regexp that matches the same texts as a glob.
+func asRegexp(glob string) *regexp.Regexp {
 	s := twoStars.ReplaceAllLiteralString(regexp.QuoteMeta(glob), "(?s:.)#")
 	s = someStars.ReplaceAllLiteralString(s, "[^/]#")
 	return regexp.MustCompile(`\A` + strings.ReplaceAll(s, "#", "*") + `\z`)
 }
 
-func TestGlobEqualsRegexp(t *testing.T) {
+func TestMatch_EqualsRegexp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.StringOfN(rapid.RuneFrom([]rune("ab/**")), 0, 10, -1).Draw(t, "pattern")
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/")), 0, 14, -1).Draw(t, "text")
-		want := globRegexp(pattern).MatchString(text)
-		if got := globMatch(compileGlob(pattern), text); got != want {
+		want := asRegexp(pattern).MatchString(text)
+		if got := Match(Compile(pattern), text); got != want {
 			t.Fatalf("glob %q on %q: %v, want %v", pattern, text, got, want)
 		}
 	})
 }
 
 // Every short glob against every short text.
-func TestGlobExhaustive(t *testing.T) {
+func TestMatch_Exhaustive(t *testing.T) {
 	patterns, texts := words("ab/*", 5), words("ab/", 6)
 	if testing.Short() {
 		patterns, texts = words("ab/*", 4), words("ab/", 5)
 	}
 	for _, p := range patterns {
-		g, re := compileGlob(p), globRegexp(p)
+		g, re := Compile(p), asRegexp(p)
 		for _, s := range texts {
-			if globMatch(g, s) != re.MatchString(s) {
-				t.Fatalf("glob %q on %q: %v", p, s, globMatch(g, s))
+			if Match(g, s) != re.MatchString(s) {
+				t.Fatalf("glob %q on %q: %v", p, s, Match(g, s))
 			}
 		}
 	}
@@ -61,25 +60,25 @@ func words(letters string, n int) []string {
 }
 
 // The square of this length would take minutes.
-func TestGlobLongText(t *testing.T) {
+func TestMatch_LongText(t *testing.T) {
 	text := strings.Repeat("a", 1<<20)
 	for _, p := range []string{"**a*b", "**a*b**", "**a*/c*d**", "*a*a*a*b", "**/a*b/c*d"} {
 		for _, s := range []string{text, text + "/c" + text, strings.Repeat("a/c", 1<<18)} {
-			if globMatch(compileGlob(p), s) {
+			if Match(Compile(p), s) {
 				t.Errorf("%s matches", p)
 			}
 		}
 	}
 }
 
-func TestGlobCovers(t *testing.T) {
+func TestCovers(t *testing.T) {
 	texts := words("ab/", 5)
 	matched := make(map[string][]bool)
 	globs := words("a/*", 4)
 	for _, p := range globs {
 		row := make([]bool, len(texts))
 		for i, s := range texts {
-			row[i] = globMatch(compileGlob(p), s)
+			row[i] = Match(Compile(p), s)
 		}
 		matched[p] = row
 	}
@@ -90,7 +89,7 @@ func TestGlobCovers(t *testing.T) {
 			for i := range texts {
 				includes = includes && (matched[p][i] || !matched[q][i])
 			}
-			if compileGlob(p).covers(compileGlob(q)) {
+			if Compile(p).Covers(Compile(q)) {
 				covered++
 				if !includes {
 					t.Fatalf("%q covers %q, but does not include it", p, q)
@@ -102,23 +101,13 @@ func TestGlobCovers(t *testing.T) {
 		t.Errorf("only %d cover", covered)
 	}
 	for _, tt := range [][2]string{{"read_*", "read_a*"}, {"**", "a/*"}, {"a/**", "a/*/b"}, {"*a*", "*ba"}, {"a**", "a/**"}} {
-		if !compileGlob(tt[0]).covers(compileGlob(tt[1])) {
+		if !Compile(tt[0]).Covers(Compile(tt[1])) {
 			t.Errorf("%q does not cover %q", tt[0], tt[1])
 		}
 	}
 	for _, tt := range [][2]string{{"*", "**"}, {"a/*", "a/**"}, {"*a", "*"}, {"*/*", "**"}} {
-		if compileGlob(tt[0]).covers(compileGlob(tt[1])) {
+		if Compile(tt[0]).Covers(Compile(tt[1])) {
 			t.Errorf("%q covers %q", tt[0], tt[1])
 		}
 	}
-}
-
-func TestFold(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.StringN(0, 6, -1).Draw(t, "s")
-		flipped := strings.Map(func(r rune) rune { return unicode.SimpleFold(r) }, s)
-		if fold(s) != fold(flipped) || !strings.EqualFold(s, flipped) {
-			t.Fatalf("%q and %q are not the same", s, flipped)
-		}
-	})
 }
