@@ -18,7 +18,8 @@ import (
 const (
 	maxEntries  = 64   // of a list in a matcher
 	maxEntry    = 1024 // bytes of one of them
-	maxGlobs    = 4096 // bytes of the globs of a list
+	maxGlob     = 256  // bytes of a glob
+	maxGlobs    = 1024 // bytes of the globs of a list
 	maxArgument = 4096 // bytes of a path or URL
 	maxSegments = 256  // of a path
 )
@@ -77,6 +78,22 @@ func readEntry(v protocol.Value) (string, error) {
 		return "", fmt.Errorf("it has more than %d bytes", maxEntry)
 	case !isPlain(s):
 		return "", errors.New("it has a control character")
+	}
+	return s, nil
+}
+
+// readGlob reads a glob of a matcher, and adds its bytes to those of the other globs of the list.
+func readGlob(v protocol.Value, size *int) (string, error) {
+	s, err := readEntry(v)
+	if err != nil {
+		return "", err
+	}
+	*size += len(s)
+	switch {
+	case len(s) > maxGlob:
+		return "", fmt.Errorf("a glob has at most %d bytes", maxGlob)
+	case *size > maxGlobs:
+		return "", fmt.Errorf("the globs of a list have at most %d bytes together", maxGlobs)
 	}
 	return s, nil
 }
