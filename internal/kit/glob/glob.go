@@ -97,3 +97,8 @@ func nextStart[T string | []byte](s T, pos int, starred bool) int {
 
 // HasStar reports whether a text is a glob that matches more than itself.
 func HasStar(s string) bool { return strings.IndexByte(s, '*') >= 0 }
+
+// String returns the glob as it is written.
+func (g Glob) String() string {
+	return strings.NewReplacer("\xFE", "**", "\xFF", "*").Replace(string(g))
+}

@@ -1,0 +1,698 @@
+package argument
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/meup-protocol/meup/internal/kit/glob"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of a rule for shell commands.
+const (
+	maxPatterns     = 64   // commands in it
+	maxPatternBytes = 1024 // of one of them
+	maxPatternWords = 32
+)
+
+// Shell is a compiled rule for shell commands. An allowing rule allows a command if each
+// simple command in it is allowed by itself, and so is each file and each variable that
+// the shell itself opens or sets. A deny rule denies it if one of them may be denied.
+//
+//	commands  patterns of simple commands
+//	write     where redirections may write, a value of [Path]
+//	read      where they may read; "preset": anywhere, and commands that only read
+//	          are allowed too; a value of Path with "preset": true: those below it
+//	env       variables that may be assigned
+//
+// A pattern of a command is the name of the program and words, separated by blanks:
+//
+//	word      the word, with stars as in other globs
+//	*         one word that is no option
+//	**        all further words, none of which is an option
+//	-*        one option
+//	-**       all further words
+//
+// Quotes and blanks of a command make no difference. A word with an expansion is matched by
+// no pattern of an allowing rule and by every pattern of a deny rule. In a deny rule further
+// words may follow a pattern, options may stand anywhere, the folder of the program does not
+// count, and commands in the words of others (sudo, xargs, sh -c) are looked at too.
+type Shell struct {
+	commands []pattern
+	write    *Path
+	read     *Path
+	readAny  bool // anywhere
+	preset   bool // commands that only read
+	env      []string
+}
+
+// pattern is a pattern of a simple command: the name of its program, then words.
+type pattern struct {
+	words  []patternWord
+	source string
+}
+
+type patternWord struct {
+	text string // with stars
+	any  bool   // * or -*
+	rest bool   // ** or -**
+	// option: of any and rest, also options; of other words, an option itself.
+	option bool
+	stars  bool // text has stars
+}
+
+// ParseShell compiles the value of $shell.
+func ParseShell(v protocol.Value) (*Shell, error) {
+	s := &Shell{}
+	if v.Type() != protocol.TypeObject {
+		return nil, &Error{Err: fmt.Errorf("it must be an object, not %s", v.Type())}
+	}
+	for name, x := range v.Members {
+		key := name.Text()
+		at := "/" + protocol.EscapePointer(key)
+		var err error
+		switch key {
+		case "commands":
+			err = s.parseCommands(at, x)
+		case "write":
+			s.write, err = parsePathAt(at, x)
+		case "read":
+			err = s.parseRead(at, x)
+		case "env":
+			err = s.parseEnv(at, x)
+		default:
+			err = &Error{at, errors.New("unknown key; $shell has commands, write, read and env")}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(s.commands) == 0 && !s.preset && s.write == nil && s.read == nil && len(s.env) == 0 {
+		return nil, &Error{Err: errors.New("it names no command")}
+	}
+	return s, nil
+}
+
+// parsePathAt compiles a path rule that is the value of a key.
+func parsePathAt(at string, v protocol.Value) (*Path, error) {
+	p, err := ParsePath(v)
+	var where *Error
+	if errors.As(err, &where) {
+		return nil, &Error{at + where.Pointer, where.Err}
+	}
+	return p, err
+}
+
+// texts returns a text or an array of texts.
+func texts(at string, v protocol.Value) ([]string, error) {
+	if v.Type() == protocol.TypeString {
+		return []string{v.Text()}, nil
+	}
+	var out []string
+	for x := range v.Elements {
+		if x.Type() != protocol.TypeString {
+			return nil, &Error{at + "/" + strconv.Itoa(len(out)), fmt.Errorf("it must be a string, not %s", x.Type())}
+		}
+		out = append(out, x.Text())
+	}
+	if len(out) == 0 || len(out) > maxPatterns {
+		return nil, &Error{at, fmt.Errorf("it must be a string or an array of 1 to %d strings", maxPatterns)}
+	}
+	return out, nil
+}
+
+func (s *Shell) parseCommands(at string, v protocol.Value) error {
+	list, err := texts(at, v)
+	if err != nil {
+		return err
+	}
+	for i, text := range list {
+		p, err := parsePattern(text)
+		if err != nil {
+			if v.Type() == protocol.TypeArray {
+				at += "/" + strconv.Itoa(i)
+			}
+			return &Error{at, err}
+		}
+		s.commands = append(s.commands, p)
+	}
+	return nil
+}
+
+func (s *Shell) parseRead(at string, v protocol.Value) error {
+	if v.Type() == protocol.TypeString {
+		if v.Text() != "preset" {
+			return &Error{at, errors.New(`it must be "preset", or an object with below`)}
+		}
+		s.preset, s.readAny = true, true
+		return nil
+	}
+	preset := v.Get("preset")
+	if !preset.Exists() {
+		var err error
+		s.read, err = parsePathAt(at, v)
+		return err
+	}
+	if preset.Type() != protocol.TypeBool {
+		return &Error{at + "/preset", fmt.Errorf("it must be true or false, not %s", preset.Type())}
+	}
+	s.preset = preset.Bool()
+	// The rest of the object is a path rule.
+	rest := []byte{'{'}
+	for name, x := range v.Members {
+		if !name.EqualText("preset") {
+			if len(rest) > 1 {
+				rest = append(rest, ',')
+			}
+			rest = fmt.Appendf(rest, "%s:%s", name.Raw(), x.Raw())
+		}
+	}
+	doc, err := protocol.ParseJSON(append(rest, '}'), protocol.MaxDepth)
+	if err != nil {
+		return &Error{at, err}
+	}
+	s.read, err = parsePathAt(at, doc.Root())
+	return err
+}
+
+func (s *Shell) parseEnv(at string, v protocol.Value) error {
+	list, err := texts(at, v)
+	if err != nil {
+		return err
+	}
+	for i, name := range list {
+		if !syntax.ValidName(name) {
+			return &Error{at + "/" + strconv.Itoa(i), fmt.Errorf("%q is no name of a variable", name)}
+		}
+	}
+	s.env = list
+	return nil
+}
+
+// parsePattern compiles a pattern of a command.
+func parsePattern(text string) (pattern, error) {
+	out := pattern{source: text}
+	if len(text) > maxPatternBytes {
+		return out, fmt.Errorf("a command pattern has at most %d bytes", maxPatternBytes)
+	}
+	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	var words []*syntax.Word
+	for w, err := range p.WordsSeq(strings.NewReader(text)) {
+		if err != nil {
+			return out, fmt.Errorf("%q is no list of words; quote what is an operator of the shell", text)
+		}
+		words = append(words, w)
+	}
+	if len(words) == 0 || len(words) > maxPatternWords {
+		return out, fmt.Errorf("a command pattern has 1 to %d words", maxPatternWords)
+	}
+	for i, w := range words {
+		u := unquote(w, true)
+		switch {
+		case u.unsure || u.pipe:
+			return out, fmt.Errorf("%q has an expansion; a pattern has words and stars", text)
+		case i == 0 && (u.text == "" || glob.HasStar(u.text)):
+			return out, fmt.Errorf("%q must begin with the name of a program, without a star", text)
+		}
+		x := patternWord{text: u.text, option: u.isOption()}
+		switch u.text {
+		case "*", "-*":
+			x.any = true
+		case "**", "-**":
+			x.rest = true
+			if i < len(words)-1 {
+				return out, fmt.Errorf("%q has words after %s, which stands for all further words", text, u.text)
+			}
+		default:
+			x.stars = glob.HasStar(u.text)
+		}
+		out.words = append(out.words, x)
+	}
+	return out, nil
+}
+
+// Cost is the number of comparisons that a match takes.
+func (s *Shell) Cost(c *Command) int {
+	n := len(c.files) + len(c.vars)
+	for i := range c.calls {
+		n += len(c.calls[i].words) * (1 + len(s.commands))
+		for _, x := range c.calls[i].inner {
+			n += s.Cost(x)
+		}
+	}
+	return n
+}
+
+// Allows reports whether an allowing rule certainly allows the command.
+func (s *Shell) Allows(c *Command, at Place) bool {
+	for _, why := range s.parts(c, at) {
+		if why != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Line is a part of a command and why no allowing rule allows it; "" if one does.
+type Line struct{ Part, Why string }
+
+// Explain returns the parts of a command, in their order: the text as a whole if it is not
+// certain, simple commands, redirections and variables.
+func (s *Shell) Explain(c *Command, at Place) []Line {
+	var out []Line
+	for part, why := range s.parts(c, at) {
+		out = append(out, Line{part, why})
+	}
+	return out
+}
+
+func (s *Shell) parts(c *Command, at Place) iter.Seq2[string, string] {
+	return func(yield func(part, why string) bool) {
+		empty := len(c.calls)+len(c.files)+len(c.vars) == 0
+		if c.unclear != "" && !yield("", c.unclear) || c.unclear == "" && empty && !yield("", "it has no command") {
+			return
+		}
+		for i := range c.calls {
+			if !yield(c.calls[i].source, s.refuses(&c.calls[i], at)) {
+				return
+			}
+		}
+		for i := range c.files {
+			if !yield(c.files[i].source, s.refusesFile(&c.files[i], at)) {
+				return
+			}
+		}
+		for _, name := range c.vars {
+			why := ""
+			if !slices.Contains(s.env, name) {
+				why = "env does not list the variable"
+			}
+			if !yield(name+"=", why) {
+				return
+			}
+		}
+	}
+}
+
+// refusesFile returns why a redirection is not allowed; "": it is.
+func (s *Shell) refusesFile(f *file, at Place) string {
+	switch {
+	case f.name.unsure:
+		return "the file is known only when it runs"
+	case f.moved && !strings.HasPrefix(f.name.text, "/") && !strings.HasPrefix(f.name.text, "~"):
+		return "the folder is known only when it runs"
+	case f.write && (s.write == nil || s.write.Match(f.name.text, at) != Yes):
+		return "no rule lets redirections write there"
+	case !f.write && !s.readAny && (s.read == nil || s.read.Match(f.name.text, at) != Yes):
+		return "no rule lets redirections read there"
+	}
+	return ""
+}
+
+// refuses returns why a simple command is not allowed; "": it is.
+func (s *Shell) refuses(c *simple, at Place) string {
+	name := c.words[0].text
+	switch {
+	case c.known || c.harmless():
+		return ""
+	case c.moved && strings.Contains(name, "/") && name[0] != '/':
+		return "the folder of the program is known only when it runs"
+	}
+	for i := range s.commands {
+		if s.commands[i].allows(c.words) {
+			return ""
+		}
+	}
+	if slices.ContainsFunc(c.words, func(w word) bool { return w.unsure }) {
+		return "a word is known only when it runs"
+	}
+	if !s.preset {
+		return "no pattern of a command matches"
+	}
+	words := make([]string, len(c.words))
+	for i := range c.words {
+		words[i] = c.words[i].text
+	}
+	operands, ok := readsOnly(words)
+	switch {
+	case !ok:
+		return "no pattern of a command matches, and it may do more than read"
+	case s.readAny || s.read == nil:
+		return ""
+	}
+	for _, x := range operands {
+		if c.moved || s.read.Match(x, at) != Yes {
+			return "it may read outside of the folders of read"
+		}
+	}
+	return ""
+}
+
+// harmless reports whether a command does nothing.
+func (c *simple) harmless() bool {
+	switch c.words[0].text {
+	case ":", "true", "false":
+		return !slices.ContainsFunc(c.words, func(w word) bool { return w.unsure })
+	}
+	return false
+}
+
+// allows reports whether the pattern certainly matches the words of a command.
+func (p *pattern) allows(words []word) bool {
+	for i := range p.words {
+		x := &p.words[i]
+		if x.rest {
+			return !slices.ContainsFunc(words[i:], func(w word) bool { return w.unsure || w.isOption() && !x.option })
+		}
+		if i == len(words) || !x.allows(&words[i]) {
+			return false
+		}
+	}
+	return len(words) == len(p.words)
+}
+
+func (x *patternWord) allows(w *word) bool {
+	switch {
+	case w.unsure:
+		return false
+	case x.any:
+		return w.isOption() == x.option
+	case w.pipe:
+		return false
+	case x.stars:
+		return w.isOption() == x.option && !hasParent(w.text) && glob.Match(glob.Compile(x.text), w.text)
+	}
+	return w.text == x.text
+}
+
+// Denies reports whether a deny rule may deny the command.
+func (s *Shell) Denies(c *Command, at Place) bool {
+	if c.hidden != "" {
+		return true
+	}
+	for i := range c.calls {
+		if s.deniesCall(&c.calls[i], at) {
+			return true
+		}
+	}
+	for i := range c.files {
+		f := &c.files[i]
+		rule := s.read
+		if f.write {
+			rule = s.write
+		}
+		if rule != nil && (f.name.unsure || f.moved || rule.Match(f.name.text, at) != No) || !f.write && s.readAny {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.vars, func(name string) bool { return slices.Contains(s.env, name) })
+}
+
+func (s *Shell) deniesCall(c *simple, at Place) bool {
+	for _, x := range c.inner {
+		if s.Denies(x, at) {
+			return true
+		}
+	}
+	if s.deniesWords(c.words) {
+		return true
+	}
+	name := strings.ToLower(program(c.words[0].text))
+	if len(s.commands) > 0 && runsHidden(name, c.words[1:]) {
+		return true
+	}
+	if !slices.Contains(wrappers, name) {
+		return false
+	}
+	words := slices.Clone(c.words)
+	if slices.Contains(appenders, name) { // it appends words from elsewhere
+		words = append(words, word{unsure: true})
+	}
+	for i := 1; i < len(words); i++ {
+		inner := simple{words: words[i:]}
+		first := &words[i]
+		if first.unsure && i < len(c.words) || s.deniesWords(inner.words) || runsHidden(strings.ToLower(program(first.text)), words[i+1:]) {
+			return true
+		}
+		if slices.Contains(shells, strings.ToLower(program(first.text))) {
+			for _, w := range words[i+1:] {
+				if w.unsure || !w.isOption() && s.Denies(Parse(w.text), at) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// deniesWords reports whether a pattern, or the preset, may match a simple command.
+func (s *Shell) deniesWords(words []word) bool {
+	for i := range s.commands {
+		if s.commands[i].mayMatch(words) {
+			return true
+		}
+	}
+	if !s.preset {
+		return false
+	}
+	plain := make([]string, len(words))
+	for i := range words {
+		if words[i].unsure {
+			return true
+		}
+		plain[i] = words[i].text
+	}
+	_, ok := readsOnly(plain)
+	return ok
+}
+
+// mayMatch reports whether the pattern may match the words of a command, wherever its
+// options stand and whatever follows. An option before a word may have that word as its value.
+func (p *pattern) mayMatch(words []word) bool {
+	if words[0].unsure {
+		return true
+	}
+	if !strings.EqualFold(program(words[0].text), program(p.words[0].text)) {
+		return false
+	}
+	rest := words[1:]
+	at := make([]bool, len(rest)+1) // the operands that the pattern may have come to
+	at[0] = true
+	for i := 1; i < len(p.words); i++ {
+		x := &p.words[i]
+		if x.rest {
+			break
+		}
+		if x.option {
+			if !slices.ContainsFunc(rest, func(w word) bool { return w.unsure || x.mayBeOption(w.text) }) && !x.mayBeCluster(rest) {
+				return false
+			}
+			continue
+		}
+		next := make([]bool, len(rest)+1)
+		some := false
+		for j := range rest {
+			w := &rest[j]
+			switch {
+			case !at[j]:
+			case w.unsure:
+				return true
+			case w.isOption() || w.text == "--":
+				at[j+1] = true
+				if j+2 < len(at) && w.text != "--" {
+					at[j+2] = true
+				}
+			case x.any || x.stars && glob.Match(glob.Compile(strings.ToLower(x.text)), strings.ToLower(w.text)) || strings.EqualFold(x.text, w.text):
+				next[j+1], some = true, true
+			}
+		}
+		if !some {
+			return false
+		}
+		at = next
+	}
+	return true
+}
+
+// mayBeOption reports whether a word may be the option: with a value, abbreviated as
+// programs accept it, or as a letter for a word that begins with it.
+func (x *patternWord) mayBeOption(w string) bool {
+	switch {
+	case len(w) < 2 || w[0] != '-':
+		return false
+	case x.any:
+		return true
+	case x.stars:
+		return glob.Match(glob.Compile(x.text), w)
+	case w == x.text || strings.HasPrefix(w, x.text+"="):
+		return true
+	}
+	name, _, _ := strings.Cut(w, "=")
+	long, isLong := strings.CutPrefix(x.text, "--")
+	switch {
+	case isLong && strings.HasPrefix(name, "--"):
+		return len(name) > 2 && strings.HasPrefix(x.text, name)
+	case isLong:
+		return strings.Contains(strings.ToLower(name), strings.ToLower(long[:1]))
+	case len(x.text) == 2 && strings.HasPrefix(name, "--"):
+		return len(name) > 2 && strings.EqualFold(name[2:3], x.text[1:])
+	}
+	return len(x.text) == 2 && strings.Contains(w, x.text[1:])
+}
+
+// mayBeCluster reports whether the letters of an option such as -rf are all among the
+// options, together or apart.
+func (x *patternWord) mayBeCluster(words []word) bool {
+	if x.any || x.stars || len(x.text) < 3 || x.text[1] == '-' {
+		return false
+	}
+	for _, letter := range x.text[1:] {
+		one := patternWord{text: "-" + string(letter), option: true}
+		if !slices.ContainsFunc(words, func(w word) bool { return one.mayBeOption(w.text) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// wrappers run a command that is among their words.
+var wrappers = []string{
+	"sudo", "doas", "env", "timeout", "gtimeout", "nice", "ionice", "chrt", "taskset", "nohup", "setsid", "xargs", "parallel", "time",
+	"command", "builtin", "exec", "find", "fd", "stdbuf", "unbuffer", "watch", "strace", "ltrace", "busybox", "toybox", "flock",
+	"caffeinate", "chroot", "unshare", "nsenter", "systemd-run", "rlwrap", "script", "su", "runuser", "setpriv", "prlimit", "arch",
+}
+
+// appenders append words to the command that they run.
+var appenders = []string{"xargs", "parallel", "find", "fd"}
+
+// hiding are programs that run a command or a text elsewhere or in another language. The
+// value lists words without which they do not; none: they always do.
+var hiding = map[string][]string{
+	"ssh": nil, "npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil, "make": nil, "gmake": nil, "just": nil, "at": nil, "batch": nil,
+	"crontab": nil, "expect": nil, "gdb": nil, "lldb": nil, "tmux": nil, "screen": nil, "socat": nil, "osascript": nil, "wsl": nil,
+	"pwsh": nil, "powershell": nil, "powershell.exe": nil, "cmd": nil, "cmd.exe": nil, "ed": nil, "ex": nil, "vi": nil, "vim": nil,
+	"nvim": nil, "emacs": nil, "awk": nil, "gawk": nil, "mawk": nil, "nawk": nil, "tclsh": nil, "perl": nil, "ruby": nil, "lua": nil,
+	"docker": {"exec", "run", "compose"}, "podman": {"exec", "run", "compose"}, "nerdctl": {"exec", "run"},
+	"kubectl": {"exec", "run", "debug"}, "npm": {"exec", "x", "run", "run-script", "test", "start"}, "pnpm": {"exec", "dlx", "run"},
+	"yarn": {"exec", "dlx", "run"}, "bun": {"x", "run", "-e", "--eval"}, "pipx": {"run"}, "uv": {"run"}, "poetry": {"run"},
+	"python": {"-c", "-"}, "python2": {"-c", "-"}, "python3": {"-c", "-"}, "node": {"-e", "--eval", "-p", "--print", "-"}, "deno": {"eval", "run"},
+	"php": {"-r"}, "git": {"-c", "--config-env", "--exec-path", "bisect", "foreach", "rebase", "difftool", "mergetool", "filter-branch"},
+	"tar": {"--to-command", "--checkpoint-action", "-I", "--use-compress-program"}, "rsync": {"-e", "--rsh"}, "env": {"-S", "--split-string"},
+	"nc": {"-e", "-c"}, "ncat": {"-e", "-c"}, "vipe": nil, "sed": {"-f"},
+}
+
+// runsHidden reports whether a program may run a command that its words do not show.
+func runsHidden(name string, words []word) bool {
+	list, ok := hiding[name]
+	if !ok || list == nil {
+		return ok
+	}
+	return slices.ContainsFunc(words, func(w word) bool {
+		return w.unsure || slices.ContainsFunc(list, func(x string) bool {
+			return w.text == x || strings.HasPrefix(x, "--") && strings.HasPrefix(w.text, x) ||
+				len(x) == 2 && x[0] == '-' && len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.Contains(w.text[1:], x[1:])
+		})
+	})
+}
+
+// Runners returns the patterns of programs that run other commands.
+func (s *Shell) Runners() []string {
+	var out []string
+	for i := range s.commands {
+		p := &s.commands[i]
+		name := p.words[0].text
+		if len(p.words) > 1 && (slices.Contains(shells, name) || slices.Contains(wrappers, name) || hiding[name] == nil && runsHidden(name, nil)) {
+			out = append(out, p.String())
+		}
+	}
+	return out
+}
+
+// Covers reports whether every command that q allows is certainly allowed by s.
+func (s *Shell) Covers(q *Shell) bool {
+	for i := range q.commands {
+		if !slices.ContainsFunc(s.commands, func(p pattern) bool { return p.covers(&q.commands[i]) }) {
+			return false
+		}
+	}
+	if q.preset && (!s.preset || s.read != nil && (q.read == nil || !s.read.Covers(q.read))) || q.readAny && !s.readAny {
+		return false
+	}
+	if q.read != nil && !s.readAny && (s.read == nil || !s.read.Covers(q.read)) || q.write != nil && (s.write == nil || !s.write.Covers(q.write)) {
+		return false
+	}
+	return !slices.ContainsFunc(q.env, func(name string) bool { return !slices.Contains(s.env, name) })
+}
+
+// covers reports whether p certainly matches all commands that q matches.
+func (p *pattern) covers(q *pattern) bool {
+	for i := range p.words {
+		x := &p.words[i]
+		if x.rest {
+			return !slices.ContainsFunc(q.words[i:], func(w patternWord) bool { return w.option && !x.option })
+		}
+		if i == len(q.words) || q.words[i].rest || !x.covers(&q.words[i]) {
+			return false
+		}
+	}
+	return len(q.words) == len(p.words)
+}
+
+func (x *patternWord) covers(y *patternWord) bool {
+	switch {
+	case x.option != y.option:
+		return false
+	case x.any:
+		return true
+	case x.stars && !y.any:
+		return !hasParent(y.text) && glob.Compile(x.text).Covers(glob.Compile(y.text))
+	}
+	return !y.any && !y.stars && x.text == y.text
+}
+
+// String describes the rule to people.
+func (s *Shell) String() string {
+	var out []string
+	for i := range s.commands {
+		out = append(out, s.commands[i].String())
+	}
+	switch {
+	case s.preset && s.read != nil:
+		out = append(out, "commands that only read "+s.read.String())
+	case s.preset:
+		out = append(out, "commands that only read")
+	case s.read != nil:
+		out = append(out, "input from "+s.read.String())
+	}
+	if s.write != nil {
+		out = append(out, "output to "+s.write.String())
+	}
+	if len(s.env) > 0 {
+		out = append(out, "with the variables "+strings.Join(s.env, ", "))
+	}
+	return strings.Join(out, "; ")
+}
+
+// String describes a pattern to people: "git diff with any arguments".
+func (p *pattern) String() string {
+	last := p.words[len(p.words)-1]
+	if !last.rest {
+		return "`" + p.source + "`"
+	}
+	name := "`" + strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(p.source, "**"), "-")) + "`"
+	if last.option {
+		return name + " with any arguments and options"
+	}
+	return name + " with any arguments"
+}
+
+// hasParent reports whether a word has .. as a segment of a path.
+func hasParent(word string) bool {
+	return slices.Contains(strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(`/\=:,`, r) }), "..")
+}
