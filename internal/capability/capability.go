@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,6 +38,8 @@ type Request struct {
 	Payload protocol.Value
 	To      []protocol.ParticipantID
 	Context protocol.ContextPath
+	// Place is the folders of the paths in the arguments of a call.
+	Place argument.Place
 }
 
 // Deny reports whether the capability takes away instead of giving.
@@ -102,7 +105,7 @@ const (
 // newWork returns the steps for deciding on r. They grow with its payload,
 // which its sender is charged for.
 func newWork(r *Request) Work {
-	return Work(baseWork + workPerByte*len(r.Payload.Raw()))
+	return Work{left: baseWork + workPerByte*len(r.Payload.Raw()), place: r.Place}
 }
 
 var emptyObject = func() protocol.Value {

@@ -18,7 +18,7 @@ func (l *Ledger) CheckGrant(g Grant) error {
 	if err := l.checkSize(g); err != nil {
 		return err
 	}
-	remaining := Work(maxCheckWork)
+	remaining := Work{left: maxCheckWork}
 	for _, c := range set.allows {
 		q := query{ledger: l, now: g.At, subject: c, work: remaining}
 		f := q.find(g.Grantor, math.MaxUint64, 1)
@@ -27,7 +27,7 @@ func (l *Ledger) CheckGrant(g Grant) error {
 		case f.by != nil:
 			remaining = q.work
 			continue
-		case q.work < 0:
+		case q.work.left < 0:
 			return cannotDelegate("you cannot grant %s: the grant takes too much work to check; grant less at once", what)
 		case f.obstacle == nil:
 			return cannotDelegate("you cannot grant %s: you do not hold it, or it was passed on %d times already", what, maxChain)

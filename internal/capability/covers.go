@@ -91,7 +91,7 @@ func (p *Pattern) Covers(q *Pattern, w *Work) bool {
 	case p.class == classOneOf:
 		// p asks for every element of an array: q must match none, or do the same.
 		every := q.class == classText || q.class == classScalar
-		plain := q.class == classNumber || q.class == classWord || q.class == classObject && q.objectsOnly()
+		plain := q.class == classNumber || q.class == classWord || q.class == classTyped || q.class == classObject && q.objectsOnly()
 		return (every || plain) && p.coversOne(q, w)
 	}
 	return p.coversOne(q, w)
@@ -120,7 +120,7 @@ func (p *Pattern) coversOne(q *Pattern, w *Work) bool {
 	}
 	switch p.class {
 	case classScalar:
-		return q.class == classText || q.class == classNumber || q.class == classWord
+		return q.class == classText || q.class == classNumber || q.class == classWord || q.class == classTyped
 	case classText:
 		return q.class == classText && p.text.covers(&q.text, w)
 	case classNumber:
@@ -133,6 +133,8 @@ func (p *Pattern) coversOne(q *Pattern, w *Work) bool {
 		}
 	case classObject:
 		return q.class == classObject && p.coversFields(q, w)
+	case classTyped:
+		return q.class == classTyped && p.typed.covers(q.typed, w)
 	}
 	return false
 }

@@ -232,7 +232,7 @@ func TestCovers_IsSound(t *testing.T) {
 
 // clearlyCovers is covers with work to spare.
 func (c *Capability) clearlyCovers(other *Capability) bool {
-	w := Work(maxCheckWork)
+	w := Work{left: maxCheckWork}
 	return !c.deny && !other.deny && c.covers(other, &w)
 }
 

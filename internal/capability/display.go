@@ -98,7 +98,7 @@ func (l *Ledger) view(p protocol.ParticipantID, now time.Time) *view {
 func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *view {
 	v := &view{proof: proof{configured: l.configured, from: now}}
 	v.dependOn(p, h)
-	left := Work(maxViewWork)
+	left := Work{left: maxViewWork}
 	base := l.base(p)
 	var rights []right
 	var list []*Capability
@@ -184,7 +184,7 @@ func (l *Ledger) support(r *record, now time.Time, left *Work) *support {
 		}
 		*left = q.work
 	}
-	if *left >= 0 {
+	if left.left >= 0 {
 		r.cache.Store(s)
 	}
 	return s

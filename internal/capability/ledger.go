@@ -185,7 +185,7 @@ func (l *Ledger) drop(r *record) {
 func (l *Ledger) revoke(v Revocation) {
 	h := l.holder(v.Recipient).copied()
 	h.lost = l.position
-	w := Work(maxCheckWork)
+	w := Work{left: maxCheckWork}
 	for _, c := range v.Capabilities {
 		h.take(c.asDeny(), l.position, &w)
 	}

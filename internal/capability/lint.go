@@ -1,11 +1,13 @@
 package capability
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/kit/glob"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -14,14 +16,16 @@ import (
 type Finding struct {
 	Index   int // of the capability; -1: all of them
 	Message string
-	Mistake bool // nothing can match: a kind, a field or a value is misspelled or misplaced
+	// Mistake: nothing can match, since a kind, a field or a value is misspelled or
+	// misplaced; or a text stands for a command, a path or a URL of a tool that is known.
+	Mistake bool
 }
 
 // Lint looks for capabilities of a participant that can never match, that name
 // unknown kinds or participants, and that make one another pointless. known
 // lists the participants of the space; nil if they cannot be known.
 func Lint(holder protocol.ParticipantID, caps []*Capability, known []protocol.ParticipantID) []Finding {
-	l := linter{known: known, work: math.MaxInt}
+	l := linter{known: known, work: Work{left: math.MaxInt}}
 	useful := false
 	for i, c := range caps {
 		l.index = i
@@ -77,7 +81,81 @@ func (l *linter) capability(c *Capability) {
 	}
 	if c.payload != nil {
 		c.payload.Suspicious(l.report)
+		if !c.deny {
+			l.arguments(c.payload, "", c.payload.tool())
+		}
 	}
+}
+
+// knownTools are tools of coding agents that run a text or open a path or a URL.
+var knownTools = []string{
+	"Bash", "Shell", "shell", "exec_command", "local_shell", "run_terminal_cmd", "run_shell_command", "execute_command",
+	"Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "NotebookRead", "WebFetch", "web_fetch",
+}
+
+var (
+	pathKeys = []string{"file_path", "filePath", "path", "notebook_path", "filename", "target_file", "absolute_path", "directory"}
+	urlKeys  = []string{"url", "uri"}
+)
+
+// tool returns the tool whose calls the pattern of a payload matches; "": several.
+func (p *Pattern) tool() string {
+	for _, key := range []string{"params", "name"} {
+		i := slices.IndexFunc(p.fields, func(f field) bool { return f.key.class == keyName && f.key.name == key })
+		if i < 0 {
+			return ""
+		}
+		p = &p.fields[i].value
+	}
+	if p.class == classText && p.text.class == textExact && !p.text.negate {
+		return p.text.exact
+	}
+	return ""
+}
+
+// arguments reports patterns of text for commands, paths and URLs, which may mean something
+// else than they look like, and rules for commands that run other commands.
+func (l *linter) arguments(p *Pattern, key, tool string) {
+	for i := range p.fields {
+		f := &p.fields[i]
+		l.arguments(&f.value, cmp.Or(f.key.name, key), tool)
+	}
+	for i := range p.alts {
+		l.arguments(&p.alts[i], key, tool)
+	}
+	if p.class == classTyped && p.typed.shell != nil {
+		for _, name := range p.typed.shell.Runners() {
+			l.report("%s runs commands that its words name or that are in a file, so it allows more than it shows", name)
+		}
+	}
+	if p.class != classText || p.meant || p.text.class == textExact {
+		return
+	}
+	better := ""
+	switch {
+	case slices.Contains(commandKeys, key):
+		words := strings.Fields(strings.ReplaceAll(p.text.glob.String(), "**", "*"))
+		if len(words) > 0 && glob.HasStar(words[len(words)-1]) {
+			words[len(words)-1] = "**"
+		}
+		better = `{$shell: {commands: ["` + strings.Join(words, " ") + `"]}}`
+	case slices.Contains(pathKeys, key):
+		folder, _, _ := strings.Cut(p.text.glob.String(), "*")
+		better = `{$path: {below: ` + quote(cmp.Or(strings.TrimSuffix(folder, "/"), ".")) + `}}`
+	case slices.Contains(urlKeys, key):
+		better = `{$url: {host: […]}}`
+	default:
+		return
+	}
+	if p.text.class == textRegexp || p.text.negate {
+		better, _, _ = strings.Cut(better, ":")
+		better += ": …}"
+	}
+	report := l.report
+	if slices.Contains(knownTools, tool) {
+		report = l.mistake
+	}
+	report(`%s is compared as text, which may mean something else to the tool; write %s: %s, or {$text: …} if text is meant`, p.Source, key, better)
 }
 
 // never returns why the capability cannot select any request, or "" if it can

@@ -44,6 +44,14 @@ func TestLint(t *testing.T) {
 		{nil, []string{"-1: bob can do nothing"}},
 		{[]string{`{"kind":"chat","payload":{"message":"!*"},"deny":true}`, "chat"}, nil},
 		{[]string{`{"kind":"chat","payload":"!x","deny":true}`, "chat"}, nil},
+		{[]string{withArguments(`{"command":"git *"}`)}, []string{`0: "git *" is compared as text, which may mean something else to the tool; write command: {$shell: {commands: ["git **"]}}, or {$text: …} if text is meant`}},
+		{[]string{withArguments(`{"file_path":"/repo/docs/**"}`)}, []string{`0: write file_path: {$path: {below: "/repo/docs"}}, or`}},
+		{[]string{withArguments(`{"path":["**/x","exact"]}`)}, []string{`0: write path: {$path: {below: "."}}, or`}},
+		{[]string{withArguments(`{"url":"https://*.example.com/**"}`)}, []string{`0: write url: {$url: {host: […]}}, or`}},
+		{[]string{withArguments(`{"cmd":"/^git /"}`)}, []string{`0: write cmd: {$shell: …}, or`}},
+		{[]string{withArguments(`{"command":{"$text":"git *"},"x":"git *","cmd":"git log","path":"*"}`)}, nil},
+		{[]string{withArguments(`{"command":{"$shell":{"commands":["sudo **","git log"]}}}`)}, []string{"0: `sudo` with any arguments runs commands"}},
+		{[]string{"chat", strings.Replace(withArguments(`{"command":"git *"}`), `{"kind"`, `{"deny":true,"kind"`, 1)}, nil},
 	} {
 		findings := Lint("bob", all(t, tt.caps...), known)
 		ok := len(findings) == len(tt.want)
@@ -62,6 +70,7 @@ func TestLint(t *testing.T) {
 func TestLint_Mistakes(t *testing.T) {
 	for text, want := range map[string]bool{
 		"reasonning/*": true, "system.welcome": true, `{"kind":"mcp.request","payload":{"methd":"tools/call"}}`: true, `{"kind":"chat","payload":"x"}`: true,
+		`{"kind":"mcp.request","payload":{"params":{"name":"Bash","arguments":{"command":"git *"}}}}`: true, withArguments(`{"command":"git *"}`): false,
 		`{"kind":"chat","to":"bob"}`: false, `{"kind":"observe","to":"alice"}`: false, `{"kind":"x.y","payload":{"a":"/tmp/"}}`: false,
 	} {
 		findings := Lint("alice", all(t, text, "x.other"), []protocol.ParticipantID{"alice"})

@@ -43,7 +43,7 @@ func TestParseFaults(t *testing.T) {
 		{`{"kind":"k","payload":{"**":{"**":1}}}`, "/payload/**/**", "none below another"},
 		{`{"kind":"k","payload":{"$..a..b":1}}`, "/payload/$..a..b", "none below another"},
 		{`{"kind":"k","payload":{"$":1}}`, "/payload/$", "character 2"},
-		{`{"kind":"k","payload":{"$ref":1}}`, "/payload/$ref", "character 2"},
+		{`{"kind":"k","payload":{"$ref":1}}`, "/payload/$ref", "unknown matcher $ref"},
 		{`{"kind":"k","payload":{"$.":1}}`, "/payload/$.", "character 2 begins none"},
 		{`{"kind":"k","payload":{"$.a[-1]":1}}`, "/payload/$.a[-1]", "character 4 begins none"},
 		{`{"kind":"k","payload":{"$.a[01]":1}}`, "/payload/$.a[01]", "character 4"},

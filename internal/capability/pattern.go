@@ -16,6 +16,7 @@ const (
 	classWord   // true, false, null
 	classOneOf  // an array
 	classObject // an object
+	classTyped  // {"$shell": …}, {"$path": …} and {"$url": …}
 )
 
 // Pattern is a compiled field pattern: it matches the values of requests, and is compared
@@ -33,6 +34,9 @@ const (
 //	true, null    the same word
 //	[p, q]        one of
 //	{"key": p}    an object in which every key finds a value that p matches
+//	{"$shell": …} a command, by what it runs; see package argument
+//	{"$path": …}  a path, and {"$url": …} a URL, likewise
+//	{"$text": p}  the string p, for a text of which a typed pattern may be expected
 //
 // A key is a name, a glob ("x-*", where * is any text), "**" (the object
 // itself and anything below it, elements of arrays included), or a path:
@@ -57,6 +61,8 @@ const (
 //	text over 64 KiB      no regexp matches         every regexp matches
 //	text with a ..        no glob matches           as written
 //	text of a command     no glob matches           as written
+//	typed, no certainty   no                        yes
+//	typed on an array     no                        any element, or all as one command
 //	all steps used        nothing matches           everything matches
 //
 // A text with a .. has it as a segment of a path. A text of a command is one with ; & | < > $ ` ( )
@@ -82,6 +88,8 @@ type Pattern struct {
 	word   string           // classWord
 	alts   []Pattern        // classOneOf
 	fields []field          // classObject
+	typed  *typed           // classTyped
+	meant  bool             // classText, written as {"$text": …}
 	// scalars: of classNone, "!*" rather than "!**".
 	scalars bool
 	// absent: in a deny rule the pattern matches a field that is not there.
@@ -150,6 +158,8 @@ func (p *Pattern) matchOne(v protocol.Value, m Mode, w *Work) bool {
 		return protocol.ParseDecimal(v.Raw()).Equal(p.number)
 	case classWord:
 		return string(v.Raw()) == p.word
+	case classTyped:
+		return p.typed.match(v, m, w)
 	case classOneOf:
 		for i := range p.alts {
 			if p.alts[i].Match(v, m, w) {
@@ -167,7 +177,7 @@ func (p *Pattern) matchArray(v protocol.Value, m Mode, w *Work) bool {
 		return true
 	}
 	if m.deny() {
-		return p.matchAnyElement(v, m, w)
+		return p.matchAnyElement(v, m, w) || p.class == classTyped && p.typed.matchWords(v, w)
 	}
 	switch p.class {
 	case classOneOf, classText, classScalar:

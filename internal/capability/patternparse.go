@@ -139,6 +139,13 @@ func (p *patternParser) fields(out *Pattern, pointer string, v protocol.Value, d
 	out.class = classObject
 	for name, x := range v.Members {
 		at := pointer + "/" + protocol.EscapePointer(name.Text())
+		if isMatcher(name.Text()) {
+			if v.Len() > 1 {
+				p.Fail(at, fmt.Errorf("%s must be the only key of its object", name.Text()))
+			}
+			p.matcher(out, at, name.Text(), x)
+			return
+		}
 		keys, err := parseKey(name)
 		if err != nil {
 			p.Fail(at, err)

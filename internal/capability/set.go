@@ -48,13 +48,17 @@ func (s *Set) Decide(r *Request) Decision {
 }
 
 // Explain returns a sentence for each capability of the set, for deny rules first: the
-// capability, and why it selects a request, or the first part that does not match. It
-// contains values of the payload: show it to participants that may see the envelope, do
+// capability, and why it selects a request, or the first part that does not match. For a
+// rule of shell commands, a line for each part of the command follows. It contains values of the payload: show it to participants that may see the envelope, do
 // not log it.
 func (s *Set) Explain(r *Request) []string {
 	var out []string
 	for _, c := range slices.Concat(s.denies, s.allows) {
 		out = append(out, c.explain(r))
+		if c.payload != nil && !c.deny && c.kind.Match(r.Kind) {
+			w := newWork(r)
+			out = append(out, c.payload.verdicts(payloadOf(r), c.mode(r), &w)...)
+		}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/internal/kit/glob"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -30,15 +31,33 @@ var commandKeys = []string{"command", "commands", "cmd", "cmds", "command_line",
 
 func (m Mode) deny() bool { return m&modeDeny != 0 }
 
-// Work is the number of steps that a decision may still take, so that many
-// patterns over a large payload cannot stop the gateway. Below zero, allowing rules
-// match nothing and deny rules everything. A step takes about 20 ns.
-type Work int
+// Work has the steps that a decision may still take, so that many patterns over a large
+// payload cannot stop the gateway. Below zero, allowing rules match nothing and deny rules
+// everything. A step takes about 20 ns.
+type Work struct {
+	left  int
+	place argument.Place // of the paths in the request
+	// The command that was parsed last, which several rules match.
+	text    string
+	command *argument.Command
+}
 
 // Spend takes n steps and reports whether they were left.
 func (w *Work) Spend(n int) bool {
-	*w -= Work(n)
-	return *w >= 0
+	w.left -= n
+	return w.left >= 0
+}
+
+// parse parses a command, and reports whether the steps for that were left.
+func (w *Work) parse(text string) (*argument.Command, bool) {
+	if w.command != nil && w.text == text {
+		return w.command, w.Spend(1)
+	}
+	if !w.Spend(100 + 3*min(len(text), argument.MaxCommand)) {
+		return nil, false
+	}
+	w.text, w.command = text, argument.Parse(text)
+	return w.command, true
 }
 
 type textClass uint8

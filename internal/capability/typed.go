@@ -1,0 +1,151 @@
+package capability
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/meup-protocol/meup/internal/capability/argument"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// typed is a pattern that matches a text by what it means. One of its fields is set.
+type typed struct {
+	shell *argument.Shell
+	path  *argument.Path
+	url   *argument.URL
+	cost  int // steps for 64 bytes of text
+}
+
+var matcherName = regexp.MustCompile(`^\$[A-Za-z]\w*$`)
+
+// isMatcher reports whether a key of an object pattern makes it a typed pattern. A JSONPath
+// begins with $. or $[.
+func isMatcher(key string) bool { return matcherName.MatchString(key) }
+
+// matcher compiles a typed pattern.
+func (p *patternParser) matcher(out *Pattern, pointer, name string, v protocol.Value) {
+	var err error
+	t := &typed{cost: 1 + len(v.Raw())/8}
+	out.class, out.typed = classTyped, t
+	switch name {
+	case "$shell":
+		t.shell, err = argument.ParseShell(v)
+	case "$path":
+		t.path, err = argument.ParsePath(v)
+	case "$url":
+		t.url, err = argument.ParseURL(v)
+	case "$text":
+		if v.Type() != protocol.TypeString {
+			err = fmt.Errorf("it must be a string, not %s", v.Type())
+			break
+		}
+		p.text(out, pointer, v.Text())
+		out.typed, out.meant = nil, true
+	default:
+		err = fmt.Errorf("unknown matcher %s; there are $shell, $path, $url and $text, and a JSONPath begins with $. or $[", name)
+	}
+	var where *argument.Error
+	switch {
+	case errors.As(err, &where):
+		p.Fail(pointer+where.Pointer, where.Err)
+	case err != nil:
+		p.Fail(pointer, err)
+	}
+}
+
+// match matches a value that is no array. A deny rule also matches an object, in which a
+// command or a path may be.
+func (t *typed) match(v protocol.Value, m Mode, w *Work) bool {
+	if v.Type() != protocol.TypeString {
+		return m.deny() && v.Type() == protocol.TypeObject
+	}
+	text := v.Text()
+	if t.shell != nil {
+		c, ok := w.parse(text)
+		switch {
+		case !ok || !w.Spend(t.shell.Cost(c)):
+			return m.deny()
+		case m.deny():
+			return t.shell.Denies(c, w.place)
+		}
+		return t.shell.Allows(c, w.place)
+	}
+	if !w.Spend(50 + len(text)*t.cost/64) {
+		return m.deny()
+	}
+	var verdict argument.Verdict
+	if t.path != nil {
+		verdict = t.path.Match(text, w.place)
+	} else {
+		verdict = t.url.Match(text)
+	}
+	return verdict == argument.Yes || m.deny() && verdict == argument.Maybe
+}
+
+// matchWords matches an array of texts as the words of one command, in a deny rule.
+func (t *typed) matchWords(v protocol.Value, w *Work) bool {
+	if t.shell == nil {
+		return false
+	}
+	var words []string
+	for e := range v.Elements {
+		if e.Type() != protocol.TypeString {
+			return true
+		}
+		words = append(words, e.Text())
+	}
+	if !w.Spend(100 + len(v.Raw())) {
+		return true
+	}
+	c := argument.Words(words)
+	return !w.Spend(t.shell.Cost(c)) || t.shell.Denies(c, w.place)
+}
+
+// covers reports whether t, in an allowing rule, certainly matches every text that u matches.
+func (t *typed) covers(u *typed, w *Work) bool {
+	if !w.Spend(t.cost * u.cost / 8) {
+		return false
+	}
+	switch {
+	case t.shell != nil && u.shell != nil:
+		return t.shell.Covers(u.shell)
+	case t.path != nil && u.path != nil:
+		return t.path.Covers(u.path)
+	case t.url != nil && u.url != nil:
+		return t.url.Covers(u.url)
+	}
+	return false
+}
+
+// verdicts returns what each part of the commands in v is, for every command that a pattern
+// in p has a rule for.
+func (p *Pattern) verdicts(v protocol.Value, m Mode, w *Work) []string {
+	var out []string
+	switch {
+	case p.class == classTyped && p.typed.shell != nil && v.Type() == protocol.TypeString:
+		c, ok := w.parse(v.Text())
+		if !ok {
+			return nil
+		}
+		for _, line := range p.typed.shell.Explain(c, w.place) {
+			part := "the text as a whole"
+			if line.Part != "" {
+				part = short(quote(line.Part))
+			}
+			if line.Why == "" {
+				out = append(out, "  "+part+" is allowed")
+			} else {
+				out = append(out, "  "+part+" is not allowed: "+line.Why)
+			}
+		}
+	case p.class == classObject:
+		for i := range p.fields {
+			f := &p.fields[i]
+			if x := f.single(v, m); x.Exists() {
+				out = append(out, f.value.verdicts(x, m, w)...)
+			}
+		}
+	}
+	return out
+}
