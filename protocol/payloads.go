@@ -116,6 +116,10 @@ func ParticipantIn(payload Value, field string) ParticipantID {
 	return ParticipantID(payload.Get(field).Text())
 }
 
+// MetaWorkingDirectory is the key of _meta in the params of a call under which a participant
+// that makes the call itself names the folder that relative paths in it are relative to.
+const MetaWorkingDirectory = "meup/cwd"
+
 // maxPause bounds a pause, because a time.Duration is at most about 292 years.
 const maxPause = 100 * 365 * 24 * time.Hour
 

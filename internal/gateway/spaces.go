@@ -93,7 +93,7 @@ func spaceConfig(s *config.Space) *authority.Config {
 	}
 	for _, p := range s.Participants {
 		c := participantConfig(p.Capabilities, p.Limits)
-		c.Description = p.Description
+		c.Description, c.Root = p.Description, p.Root
 		out.Participants[p.ID] = c
 	}
 	if s.JWT != nil {

@@ -139,6 +139,7 @@ type Participant struct {
 	TokenHash    [32]byte                 // SHA-256 of the token; zero if it is not from the file
 	Tokens       []Token                  // from the administrative space
 	Description  string                   `yaml:"description"`
+	Root         string                   `yaml:"root"`
 	Capabilities []*capability.Capability `yaml:"capabilities"`
 	Limits       limit.Limits             `yaml:"limits"`
 }

@@ -36,6 +36,7 @@ var keys = []string{
 	"spaces: {lab: {participants: {alice: %s}}}", "spaces: {lab: {participants: {alice: {token: %s}}}}",
 	"spaces: {lab: {participants: {alice: {token_env: %s}}}}", "spaces: {lab: {participants: {alice: {token_file: %s}}}}",
 	"spaces: {lab: {participants: {alice: {token_sha256: %s}}}}", "spaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, description: %s}}}}",
+	"spaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, root: %s}}}}",
 	"spaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, capabilities: [%s]}}}}",
 	"spaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, limits: {burst: %s}}}}}",
 	"spaces: {lab: {jwt: %s}}",

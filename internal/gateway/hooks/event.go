@@ -14,6 +14,7 @@ import (
 // Bounds of the texts of an event, in bytes.
 const (
 	maxName    = 256
+	maxFolder  = 4096
 	maxMessage = 16 << 10 // of a prompt or a displayed message
 	maxResult  = 32 << 10
 )
@@ -76,6 +77,21 @@ func decode(p *program, body []byte) (event, error) {
 
 // text returns a field that is a text.
 func (e *event) text(name string) string { return e.body.Get(name).Text() }
+
+// folder returns the working directory of the agent; "" if it does not report it.
+func (e *event) folder() string {
+	dir := e.text("cwd")
+	if dir == "" { // of Cursor
+		for root := range e.body.Get("workspace_roots").Elements {
+			dir = root.Text()
+			break
+		}
+	}
+	if len(dir) > maxFolder {
+		return ""
+	}
+	return dir
+}
 
 // input returns the arguments of the call, as they are; {} if it has none.
 func (e *event) input() []byte {

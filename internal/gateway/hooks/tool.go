@@ -21,6 +21,9 @@ import (
 // callPayload returns the payload of the request or the proposal of a call.
 func (h *hook) callPayload(more ...any) json.RawMessage {
 	params := map[string]any{"name": h.tool, "arguments": json.RawMessage(h.input())}
+	if dir := h.folder(); dir != "" {
+		params["_meta"] = map[string]string{protocol.MetaWorkingDirectory: dir}
+	}
 	return object(append(more, "method", "tools/call", "params", params)...)
 }
 

@@ -69,7 +69,8 @@ func passesPause(k protocol.Kind) bool {
 // owner permits it (section 9).
 func (b *batch) allowed(ctx context.Context, st *authority.State, p *candidate) bool {
 	rights, e := st.Ledger.Effective(b.from.ID, b.now), &p.In.Envelope
-	d := rights.Decide(&capability.Request{Kind: e.Kind, Payload: p.In.Payload, To: e.To, Context: e.Context})
+	r := st.Config.Request(b.from.ID, e, p.In.Payload)
+	d := rights.Decide(&r)
 	if d.Allowed || d.By != nil && d.By.Deny() {
 		return d.Allowed
 	}

@@ -70,6 +70,9 @@ type ParticipantConfig struct {
 	Capabilities []*capability.Capability
 	// Description says what the participant does.
 	Description string
+	// Root is the folder that relative paths of its capabilities and of the calls to it
+	// are relative to; "": unknown.
+	Root string
 	// Limits are shown in the welcome. The space itself enforces connections,
 	// open contexts and context depth.
 	Limits protocol.Limits

@@ -6,12 +6,14 @@
 package authority
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/kit/pmap"
 	"github.com/meup-protocol/meup/internal/space/ring"
@@ -165,7 +167,8 @@ func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
 // envelope, and whether the one that does names the participant as the
 // recipient.
 func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now time.Time) (allowed, named bool) {
-	d := st.Ledger.Effective(id, now).Decide(&capability.Request{Kind: e.Kind, Payload: e.ParsePayload(), To: e.To, Context: e.Context})
+	r := st.Config.Request(id, e, e.ParsePayload())
+	d := st.Ledger.Effective(id, now).Decide(&r)
 	return d.Allowed, d.Allowed && d.By.NamesRecipient(id)
 }
 
@@ -181,9 +184,39 @@ func (st *State) MayDecide(id protocol.ParticipantID, p *protocol.Envelope, now 
 // could itself send the proposed call to these participants and the space does not
 // require decide.
 func (c *Config) MayDecide(rights capability.Rights, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID) bool {
-	decide := capability.Request{Kind: capability.Decide, Payload: proposed, To: p.To, Context: p.Context}
-	call := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context}
+	place := c.place(p.From, to, proposed)
+	decide := capability.Request{Kind: capability.Decide, Payload: proposed, To: p.To, Context: p.Context, Place: place}
+	call := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context, Place: place}
 	return rights.Decide(&decide).Allowed || !c.DecideExplicitly && rights.Decide(&call).Allowed
+}
+
+// Request returns what capabilities match of an envelope that a participant sends.
+func (c *Config) Request(from protocol.ParticipantID, e *protocol.Envelope, payload protocol.Value) capability.Request {
+	r := capability.Request{Kind: e.Kind, Payload: payload, To: e.To, Context: e.Context}
+	switch e.Kind {
+	case protocol.KindMCPRequest:
+		r.Place = c.place(from, e.To, payload)
+	case protocol.KindMCPProposal:
+		r.Place = c.place(from, HostOf(payload), payload)
+	}
+	return r
+}
+
+// place returns the folders of the paths in a call, which is for one participant: its
+// configured root. The working directory that the sender names counts for calls to itself
+// alone, since no other host runs them there.
+func (c *Config) place(from protocol.ParticipantID, to []protocol.ParticipantID, call protocol.Value) argument.Place {
+	if len(to) != 1 {
+		return argument.Place{}
+	}
+	root := c.Participants[to[0]].Root
+	at := argument.Place{Root: root, Dir: root}
+	if to[0] == from {
+		if dir := call.Get("params").Get("_meta").Get(protocol.MetaWorkingDirectory).Text(); dir != "" {
+			at = argument.Place{Root: cmp.Or(root, dir), Dir: dir}
+		}
+	}
+	return at
 }
 
 // HostOf returns the participant that a proposal names for its call; nil: none.
