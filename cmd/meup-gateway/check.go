@@ -20,8 +20,9 @@ func newCheck() *cobra.Command {
 		Short: "Checks a configuration file",
 		Long: `check prints every error in a configuration with file, line and column, and
 exits with 1 if there is one. A capability that nothing can match, since it names
-an unknown kind or field, is an error too; serve accepts it with a warning, and
-so does --lenient. Other warnings (a capability that a deny rule cancels, a
+an unknown kind or field, is an error too, and so is one that compares a command, a
+path or a URL of a known tool as text; serve accepts both with a warning, and so
+does --lenient. Other warnings (a capability that a deny rule cancels, a
 participant without usable capabilities) do not change the exit code.`,
 		Example: "  meup-gateway check meup.yaml",
 		Args: func(c *cobra.Command, args []string) error {
@@ -54,7 +55,7 @@ participant without usable capabilities) do not change the exit code.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&lenient, "lenient", false, "only warn of capabilities that nothing can match")
+	c.Flags().BoolVar(&lenient, "lenient", false, "only warn of capabilities that nothing can match or that compare commands as text")
 	c.Flags().StringVar(&file, "config", "", "the configuration file, as for serve")
 	return c
 }
