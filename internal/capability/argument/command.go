@@ -2,6 +2,7 @@ package argument
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -77,6 +78,10 @@ var setOptions = []string{"-e", "-u", "-x", "-eu", "-ex", "-ux", "-eux", "-euo",
 // shells run a text after -c, and otherwise a file or their input.
 var shells = []string{"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"}
 
+// continued matches a line with a comment, or a text with a here-document, that goes on after a
+// backslash. The parser takes the next line as a part of it, and shells do not.
+var continued = regexp.MustCompile(`#[^\n]*\\\n|(?s:<<.*\\\n)`)
+
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
 // Parse reads a command. It never fails: a text that cannot be parsed is one that may
@@ -91,6 +96,9 @@ func parse(text string, depth int) *Command {
 		return r.command
 	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }):
 		r.hide("it contains a control character")
+		return r.command
+	case continued.MatchString(text):
+		r.hide("a comment or a here-document ends a line with a backslash, which shells read differently")
 		return r.command
 	case depth > maxInner:
 		r.hide("commands are nested too deep")
@@ -113,11 +121,20 @@ func parse(text string, depth int) *Command {
 		})
 	}
 	for _, s := range tree.Stmts {
-		f, ok := s.Cmd.(*syntax.FuncDecl)
 		r.statement(s)
-		if ok && !s.Background && f.Name != nil {
+		f, ok := s.Cmd.(*syntax.FuncDecl)
+		if !ok || s.Background || f.Name == nil || isBuiltin(f.Name.Value) {
+			continue
+		}
+		if _, ok := f.Body.Cmd.(*syntax.Block); ok {
 			r.known = append(r.known, f.Name.Value)
 		}
+	}
+	for i := range r.command.calls {
+		r.command.calls[i].moved = r.command.calls[i].moved || r.wanders
+	}
+	for i := range r.command.files {
+		r.command.files[i].moved = r.command.files[i].moved || r.wanders
 	}
 	return r.command
 }
@@ -133,6 +150,13 @@ type collector struct {
 	dir       string   // the folder of the first cd, if it holds for the whole text
 	fixed     bool     // dir does
 	moved     bool
+	repeats   int  // inside so many loops
+	wanders   bool // a cd may come before what stands before it
+}
+
+// isBuiltin reports whether a shell may run a builtin of that name rather than a function.
+func isBuiltin(name string) bool {
+	return slices.Contains(runsText, name) || slices.Contains(setsState, name) || slices.Contains([]string{"cd", "pushd", "popd", "command", "builtin"}, name)
 }
 
 func (r *collector) unclear(why string) {
@@ -201,8 +225,10 @@ func (r *collector) statement(s *syntax.Stmt) {
 			r.statements(c.Then)
 		}
 	case *syntax.WhileClause:
+		r.repeats++
 		r.statements(c.Cond)
 		r.statements(c.Do)
+		r.repeats--
 	case *syntax.ForClause:
 		r.loop(c)
 	case *syntax.CaseClause:
@@ -266,9 +292,9 @@ func (r *collector) call(c *syntax.CallExpr) {
 		x.known = true
 	case r.inside > 0 && slices.Contains(r.functions, name.text):
 		r.unclear("a function calls a function") // perhaps itself
-	case slices.Contains(r.known, name.text):
+	case slices.Contains(r.known, x.words[0].text):
 		x.known = true
-	case name.text == "eval" || slices.Contains(shells, program(name.text)):
+	case x.words[0].text == "eval" || slices.Contains(shells, program(x.words[0].text)):
 		r.texts(&x)
 	case slices.Contains(runsText, name.text):
 		r.hide(name.text + " runs a text or changes what other commands mean")
@@ -280,6 +306,7 @@ func (r *collector) call(c *syntax.CallExpr) {
 	case name.text == "cd" || name.text == "pushd" || name.text == "popd":
 		first := len(r.command.calls) == 0
 		r.moved = r.moved || !first || !r.fixed
+		r.wanders = r.wanders || r.repeats > 0 || len(r.functions) > 0
 	}
 	r.command.calls = append(r.command.calls, x)
 }
@@ -313,14 +340,15 @@ func (r *collector) texts(x *simple) {
 }
 
 // lowerCase are variables in lower case that programs or zsh read.
-var lowerCase = []string{"path", "fpath", "cdpath", "manpath", "mailpath", "module_path", "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "prompt", "argv", "status", "histchars", "watch"}
+var lowerCase = []string{"path", "fpath", "cdpath", "manpath", "mailpath", "prompt", "argv", "status", "histchars", "watch"}
 
-// loop reads for and select. Its variable is an assignment, unless no program reads it.
+// loop reads for and select. Its variable is an assignment, unless no program reads it: those
+// that programs read have capitals or an underscore.
 func (r *collector) loop(c *syntax.ForClause) {
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
 		name := l.Name.Value
-		if strings.ToLower(name) != name || slices.Contains(lowerCase, name) {
+		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") != "" || slices.Contains(lowerCase, name) {
 			r.command.vars = append(r.command.vars, name)
 		}
 		for _, w := range l.Items {
@@ -331,7 +359,9 @@ func (r *collector) loop(c *syntax.ForClause) {
 		r.arithmetic(l.Cond)
 		r.arithmetic(l.Post)
 	}
+	r.repeats++
 	r.statements(c.Do)
+	r.repeats--
 }
 
 func (r *collector) assignment(a *syntax.Assign) {
@@ -519,6 +549,15 @@ func (r *collector) parameter(x *syntax.ParamExp) {
 
 // program returns the name of a program without its folder.
 func program(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// likely returns the name that a program may have on any system, for deny rules.
+func likely(name string) string {
+	name = strings.ToLower(name[strings.LastIndexAny(name, `/\`)+1:])
+	for _, end := range []string{".exe", ".com", ".cmd", ".bat"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	return name
+}
 
 // unquote returns a word as a program gets it. In a pattern, stars without quotes are kept
 // as stars and the other marks of globs are text.

@@ -343,6 +343,8 @@ func (s *Shell) refuses(c *simple, at Place) string {
 	switch {
 	case !ok:
 		return "no pattern of a command matches, and it may do more than read"
+	case c.moved && program(name) == "git":
+		return "git runs what the folder configures, which is known only when it runs"
 	case s.readAny || s.read == nil:
 		return ""
 	}
@@ -423,32 +425,52 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 	if s.deniesWords(c.words) {
 		return true
 	}
-	name := strings.ToLower(program(c.words[0].text))
+	name := likely(c.words[0].text)
 	if len(s.commands) > 0 && runsHidden(name, c.words[1:]) {
 		return true
 	}
 	if !slices.Contains(wrappers, name) {
 		return false
 	}
-	words := slices.Clone(c.words)
-	if slices.Contains(appenders, name) { // it appends words from elsewhere
-		words = append(words, word{unsure: true})
+	// Any of its words may begin the command that it runs, or be its text.
+	words := c.words[1:]
+	if name == "find" || name == "fd" {
+		i := slices.IndexFunc(words, func(w word) bool { return w.unsure || runsFound(w.text) })
+		words = words[max(0, i):]
+		if i < 0 {
+			return false
+		}
 	}
-	for i := 1; i < len(words); i++ {
-		inner := simple{words: words[i:]}
-		first := &words[i]
-		if first.unsure && i < len(c.words) || s.deniesWords(inner.words) || runsHidden(strings.ToLower(program(first.text)), words[i+1:]) {
+	for i := range words {
+		w := &words[i]
+		if w.unsure || strings.ContainsAny(w.text, " \t\n;|&") && s.Denies(Parse(w.text), at) {
 			return true
 		}
-		if slices.Contains(shells, strings.ToLower(program(first.text))) {
-			for _, w := range words[i+1:] {
-				if w.unsure || !w.isOption() && s.Denies(Parse(w.text), at) {
-					return true
-				}
-			}
+		inner := simple{words: slices.Clone(words[i:])}
+		if slices.Contains(appenders, name) { // it appends words from elsewhere
+			inner.words = append(inner.words, word{unsure: true})
+		}
+		r := collector{command: &Command{}, depth: 1}
+		if slices.Contains(shells, likely(w.text)) {
+			r.texts(&inner)
+		}
+		if r.command.hidden != "" || slices.ContainsFunc(inner.inner, func(x *Command) bool { return s.Denies(x, at) }) {
+			return true
+		}
+		if s.deniesWords(inner.words) || len(s.commands) > 0 && runsHidden(likely(w.text), inner.words[1:]) {
+			return true
 		}
 	}
 	return false
+}
+
+// runsFound reports whether an option of find or fd runs a command.
+func runsFound(option string) bool {
+	switch option {
+	case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
+		return true
+	}
+	return strings.HasPrefix(option, "--exec=") || strings.HasPrefix(option, "--exec-batch=")
 }
 
 // deniesWords reports whether a pattern, or the preset, may match a simple command.
@@ -478,7 +500,7 @@ func (p *pattern) mayMatch(words []word) bool {
 	if words[0].unsure {
 		return true
 	}
-	if !strings.EqualFold(program(words[0].text), program(p.words[0].text)) {
+	if likely(words[0].text) != likely(p.words[0].text) {
 		return false
 	}
 	rest := words[1:]
