@@ -3,11 +3,9 @@ package admission
 import (
 	"context"
 	"encoding/hex"
-	"slices"
+	"errors"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -19,8 +17,10 @@ import (
 func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	st := b.space.State.Load()
 	p.draft.CheckedAtStateSeq = st.Seq
-	e := &p.In.Envelope
-	if !b.allowed(ctx, st, p) {
+	e := &p.draft.Envelope
+	c := Case{State: st, Sender: b.from.Viewer, Now: b.now, Envelope: e, Payload: p.In.Payload, Proposals: p.proposals}
+	d := c.Decide()
+	if !d.Allowed && (d.By != nil && d.By.Deny() || !b.allowedForMEW(ctx, p)) {
 		return b.violation(st, e.Kind)
 	}
 	if err := st.CheckKicked(b.from.ID); err != nil {
@@ -32,24 +32,19 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	if err := b.checkStream(p); err != nil {
 		return err
 	}
-	switch e.Kind {
-	case protocol.KindReasoningStart:
+	switch {
+	case e.Kind == protocol.KindReasoningStart:
 		return b.checkStart(p)
-	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
-		return b.checkDecision(st, p)
-	case protocol.KindCapabilityGrant:
-		return st.CheckGrant(&p.draft.Envelope, p.In.Payload)
-	case protocol.KindCapabilityRevoke:
-		return st.CheckRevoke(&p.draft.Envelope, p.In.Payload)
-	case protocol.KindSpaceInvite:
+	case e.Kind == protocol.KindSpaceInvite:
 		return b.checkInvite(st, p)
-	case protocol.KindSpaceKick:
-		return st.CheckKick(p.In.Payload)
+	case e.Kind.IsAdministrative():
+		return st.CheckChange(e, p.In.Payload)
 	}
-	if e.Kind.IsAdministrative() {
-		return st.CheckChange(&p.draft.Envelope, p.In.Payload)
+	err := c.CheckEffect()
+	if errors.Is(err, ErrNotDecider) {
+		return b.notDecider(st, e)
 	}
-	return nil
+	return err
 }
 
 // passesPause reports whether a paused participant may send the kind.
@@ -62,21 +57,9 @@ func passesPause(k protocol.Kind) bool {
 	return name == "cancel"
 }
 
-// allowed reports whether the sender's capabilities allow the envelope. Unless a
-// deny rule matches, three more cases are allowed: the capability decide covers
-// the decision on a proposal, and clients of MEW may answer a request that
-// another participant addressed to them or to all, and write into streams whose
-// owner permits it (section 9).
-func (b *batch) allowed(ctx context.Context, st *authority.State, p *candidate) bool {
-	rights, e := st.Ledger.Effective(b.from.ID, b.now), &p.In.Envelope
-	r := st.Config.Request(b.from.ID, e, p.In.Payload)
-	d := rights.Decide(&r)
-	if d.Allowed || d.By != nil && d.By.Deny() {
-		return d.Allowed
-	}
-	return b.grantsDecision(rights, p) || b.allowedForMEW(ctx, p)
-}
-
+// allowedForMEW reports whether an envelope that no capability allows comes from a client
+// of MEW that may send it: such clients may answer a request that another participant
+// addressed to them or to all, and write into streams whose owner permits it (section 9).
 func (b *batch) allowedForMEW(ctx context.Context, p *candidate) bool {
 	e := &p.In.Envelope
 	if b.from.Dialect == protocol.DialectMEW04 && e.Kind == protocol.KindStreamData {
@@ -149,76 +132,6 @@ func (b *batch) checkInvite(st *authority.State, p *candidate) error {
 		p.result.Invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
 	}
 	return nil
-}
-
-// checkDecision checks an envelope that fulfills, rejects or withdraws a proposal
-// against the proposal and the sender's right to decide. Only the proposer can
-// withdraw. The journal ensures that it is the first decision.
-func (b *batch) checkDecision(st *authority.State, p *candidate) error {
-	e := &p.draft.Envelope
-	if e.Kind == protocol.KindMCPWithdraw {
-		for _, id := range e.Correlation.IDs {
-			if !slices.ContainsFunc(p.proposals, func(x *parent) bool { return x.envelope.ID == id && x.envelope.From == e.From }) {
-				return protocol.Errorf(protocol.CodeNotProposer, "%s is not a proposal of yours; only the proposer can withdraw it.", id)
-			}
-		}
-	}
-	switch {
-	case len(p.proposals) == 0:
-		return nil
-	case len(p.proposals) > 1:
-		return mismatch("This names several proposals; decide on each of them in an envelope of its own.")
-	case e.Kind == protocol.KindMCPWithdraw:
-		return nil
-	}
-	x := p.proposals[0]
-	if !b.from.sees(x) {
-		return b.notDecider(st, e)
-	}
-	proposed := x.payload()
-	if e.Kind == protocol.KindMCPRequest {
-		call := exchange.ReadCall(proposed)
-		if call.Expired(b.now) {
-			return mismatch("The proposal has expired; its call can no longer be made.")
-		}
-		if st.IsGone(x.envelope.From) {
-			return mismatch("The proposer was removed from the space; its call can no longer be made.")
-		}
-		if why := exchange.CallMismatch(x.envelope, call, e, exchange.ReadCall(p.In.Payload)); why != "" {
-			return mismatch(why)
-		}
-	}
-	rights := st.Ledger.Effective(b.from.ID, b.now)
-	if !b.mayDecide(rights, x.envelope, proposed, e) {
-		return b.notDecider(st, e)
-	}
-	return nil
-}
-
-// grantsDecision reports whether the right to decide allows an envelope that no
-// capability for its kind allows: a rejection, or a request that makes the proposed
-// call unchanged.
-func (b *batch) grantsDecision(rights capability.Rights, p *candidate) bool {
-	e := &p.In.Envelope
-	if len(p.proposals) != 1 || e.Kind != protocol.KindMCPReject && e.Kind != protocol.KindMCPRequest || p.In.Payload.Get("edited").Bool() {
-		return false
-	}
-	x := p.proposals[0]
-	return b.mayDecide(rights, x.envelope, x.payload(), e)
-}
-
-// mayDecide reports whether a participant with these rights may decide on a proposal as
-// a decision does.
-func (b *batch) mayDecide(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value, decision *protocol.Envelope) bool {
-	to := decision.To
-	if decision.Kind == protocol.KindMCPReject {
-		to = authority.HostOf(proposed)
-	}
-	return b.space.State.Load().Config.MayDecide(rights, x, proposed, to)
-}
-
-func mismatch(message string) *protocol.Error {
-	return protocol.Errorf(protocol.CodeProposalMismatch, "%s", message)
 }
 
 func (b *batch) notDecider(st *authority.State, e *protocol.Envelope) *protocol.Error {

@@ -87,7 +87,7 @@ type candidate struct {
 	result       Result
 	draft        journal.Draft
 	reservation  authority.Reservation
-	proposals    []*parent     // that the envelope decides on, if its kind decides
+	proposals    []*Proposal   // that the envelope decides on, if its kind decides
 	stateChecked bool          // authorize was called
 	retry        bool          // was admitted before; its result is complete
 	spelling     ring.Spelling // for clients of other dialects
@@ -278,12 +278,12 @@ func (b *batch) check(ctx context.Context, p *candidate) error {
 	if exchange.IsDecision(e.Kind) {
 		for _, x := range parents {
 			if x.envelope.Kind == protocol.KindMCPProposal {
-				p.proposals = append(p.proposals, x)
+				p.proposals = append(p.proposals, &Proposal{Envelope: x.envelope, Thread: x.thread, Payload: x.payload()})
 			}
 		}
 	}
 	if len(p.proposals) == 1 {
-		p.draft.Settles = p.proposals[0].envelope.ID
+		p.draft.Settles = p.proposals[0].Envelope.ID
 	}
 
 	p.stateChecked = true

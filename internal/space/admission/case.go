@@ -1,0 +1,139 @@
+package admission
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Case is an envelope with everything that its sender's rights depend on. The gateway
+// decides cases when it admits envelopes, and a backtest decides those of the log again
+// under another configuration.
+type Case struct {
+	State  *authority.State // before the envelope
+	Sender ring.Viewer
+	Now    time.Time
+
+	Envelope *protocol.Envelope
+	Payload  protocol.Value
+	// Proposals are the ones that the envelope correlates to, if its kind decides.
+	Proposals []*Proposal
+}
+
+// Proposal is a proposed call in the log, or on its way into it.
+type Proposal struct {
+	Envelope *protocol.Envelope // shared: read-only
+	Thread   []protocol.ParticipantID
+	Payload  protocol.Value
+}
+
+// ErrNotDecider means that the sender may not decide on the proposal.
+var ErrNotDecider = errors.New("the sender may not decide on the proposal")
+
+// Decide reports whether the sender's capabilities allow the envelope. The capability
+// decide also allows the decision on a proposal, unless a deny rule matches; then By is
+// nil.
+func (c *Case) Decide() capability.Decision {
+	rights := c.rights()
+	r := c.State.Config.Request(c.Sender.ID, c.Envelope, c.Payload)
+	d := rights.Decide(&r)
+	if !d.Allowed && (d.By == nil || !d.By.Deny()) && c.grantsDecision(rights) {
+		return capability.Decision{Allowed: true}
+	}
+	return d
+}
+
+func (c *Case) rights() capability.Rights { return c.State.Ledger.Effective(c.Sender.ID, c.Now) }
+
+// CheckEffect checks what an allowed envelope does: decide on a proposal, change rights,
+// or remove a participant. Administrative envelopes have a check of their own. The error
+// is ErrNotDecider or a *protocol.Error.
+func (c *Case) CheckEffect() error {
+	switch c.Envelope.Kind {
+	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
+		return c.checkDecision()
+	case protocol.KindCapabilityGrant:
+		return c.State.CheckGrant(c.Envelope, c.Payload)
+	case protocol.KindCapabilityRevoke:
+		return c.State.CheckRevoke(c.Envelope, c.Payload)
+	case protocol.KindSpaceInvite:
+		_, _, err := c.State.CheckInvite(c.Envelope, c.Payload)
+		return err
+	case protocol.KindSpaceKick:
+		return c.State.CheckKick(c.Payload)
+	}
+	return nil
+}
+
+// checkDecision checks an envelope that fulfills, rejects or withdraws a proposal
+// against the proposal and the sender's right to decide. Only the proposer can
+// withdraw. The journal ensures that it is the first decision.
+func (c *Case) checkDecision() error {
+	e := c.Envelope
+	if e.Kind == protocol.KindMCPWithdraw {
+		for _, id := range e.Correlation.IDs {
+			if !slices.ContainsFunc(c.Proposals, func(x *Proposal) bool { return x.Envelope.ID == id && x.Envelope.From == e.From }) {
+				return protocol.Errorf(protocol.CodeNotProposer, "%s is not a proposal of yours; only the proposer can withdraw it.", id)
+			}
+		}
+	}
+	switch {
+	case len(c.Proposals) == 0:
+		return nil
+	case len(c.Proposals) > 1:
+		return mismatch("This names several proposals; decide on each of them in an envelope of its own.")
+	case e.Kind == protocol.KindMCPWithdraw:
+		return nil
+	}
+	x := c.Proposals[0]
+	if !c.State.Visibility(c.Sender, c.Now).Allows(x.Envelope, x.Thread) {
+		return ErrNotDecider
+	}
+	if e.Kind == protocol.KindMCPRequest {
+		call := exchange.ReadCall(x.Payload)
+		if call.Expired(c.Now) {
+			return mismatch("The proposal has expired; its call can no longer be made.")
+		}
+		if c.State.IsGone(x.Envelope.From) {
+			return mismatch("The proposer was removed from the space; its call can no longer be made.")
+		}
+		if why := exchange.CallMismatch(x.Envelope, call, e, exchange.ReadCall(c.Payload)); why != "" {
+			return mismatch(why)
+		}
+	}
+	if !c.mayDecide(c.rights(), x) {
+		return ErrNotDecider
+	}
+	return nil
+}
+
+// grantsDecision reports whether the right to decide allows an envelope that no
+// capability for its kind allows: a rejection, or a request that makes the proposed
+// call unchanged.
+func (c *Case) grantsDecision(rights capability.Rights) bool {
+	kind := c.Envelope.Kind
+	if len(c.Proposals) != 1 || kind != protocol.KindMCPReject && kind != protocol.KindMCPRequest || c.Payload.Get("edited").Bool() {
+		return false
+	}
+	return c.mayDecide(rights, c.Proposals[0])
+}
+
+// mayDecide reports whether a participant with these rights may decide on a proposal as
+// the envelope does.
+func (c *Case) mayDecide(rights capability.Rights, x *Proposal) bool {
+	to := c.Envelope.To
+	if c.Envelope.Kind == protocol.KindMCPReject {
+		to = authority.HostOf(x.Payload)
+	}
+	return c.State.Config.MayDecide(rights, x.Envelope, x.Payload, to)
+}
+
+func mismatch(message string) *protocol.Error {
+	return protocol.Errorf(protocol.CodeProposalMismatch, "%s", message)
+}
