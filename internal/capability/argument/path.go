@@ -330,9 +330,9 @@ func (l location) from(place location) (location, bool) {
 	return out, true
 }
 
-// in reports whether a location is another or below it.
+// in reports whether a location is another or below it. Neither begins with .. .
 func (l location) in(top location) bool {
-	if l.kind != top.kind || l.up != top.up || len(l.segments) < len(top.segments) {
+	if l.kind != top.kind || len(l.segments) < len(top.segments) {
 		return false
 	}
 	same := func(a, b string) bool { return a == b }

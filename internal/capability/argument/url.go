@@ -271,31 +271,19 @@ func readAddress(text string) (address, bool) {
 		return address{}, false
 	}
 	g, err := neturl.Parse(text)
-	if err != nil || g.User != nil || g.Host == "" || !strings.HasPrefix(text[len(g.Scheme):], "://"+g.Host) {
+	if err != nil || g.User != nil || !strings.HasPrefix(text[len(g.Scheme):], "://"+g.Host) {
 		return address{}, false
 	}
 	w, err := whatwg.Parse(text)
 	if err != nil || w.Scheme() != g.Scheme || defaultPorts[g.Scheme] == 0 {
 		return address{}, false
 	}
-	a := address{scheme: g.Scheme, port: defaultPorts[g.Scheme]}
-	var ok bool
-	a.host, ok = readHostname(w.Hostname())
-	if !ok || !a.host.isWritten(g.Hostname()) {
+	port := w.DecodedPort()
+	h, ok := readHostname(w.Hostname())
+	if !ok || !h.isWritten(g.Hostname()) || g.Port() != "" && g.Port() != strconv.Itoa(port) {
 		return address{}, false
 	}
-	if g.Port() != "" {
-		n, err := strconv.ParseUint(g.Port(), 10, 16)
-		if err != nil || n == 0 || strconv.Itoa(int(n)) != g.Port() {
-			return address{}, false
-		}
-		a.port = uint16(n)
-	}
-	if w.DecodedPort() != int(a.port) {
-		return address{}, false
-	}
-	a.paths = pathForms(g.EscapedPath(), w.Pathname())
-	return a, true
+	return address{scheme: g.Scheme, host: h, port: uint16(port), paths: pathForms(g.EscapedPath(), w.Pathname())}, true
 }
 
 // pathForms returns what a server may read as the path: as Go and as browsers send it, and with
@@ -326,7 +314,7 @@ type host struct {
 func readHostname(s string) (host, bool) {
 	ip, err := netip.ParseAddr(strings.Trim(s, "[]"))
 	if err == nil {
-		return host{ip: ip.Unmap()}, ip.Zone() == ""
+		return host{ip: ip.Unmap()}, true
 	}
 	name := strings.TrimSuffix(s, ".")
 	return host{name: name}, !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, ".") && !strings.Contains(name, "..") && name != ""
@@ -392,7 +380,7 @@ func readHost(v protocol.Value) (hostPattern, error) {
 	var ok bool
 	p.host, ok = readHostname(w.Hostname())
 	if !ok {
-		return hostPattern{}, errors.New("it has an empty label or a zone; write a name or an address")
+		return hostPattern{}, errors.New("it has an empty label; write a name or an address")
 	}
 	if below && p.ip.IsValid() {
 		return hostPattern{}, errors.New("there is no host below an address; list the addresses")

@@ -54,6 +54,7 @@ func TestURL_Match(t *testing.T) {
 		{example, "view-source:https://example.com/", Maybe},
 		{example, "blob:https://example.com/a", Maybe},
 		{example, "custom://example.com/", Maybe},
+		{`{"scheme":"https"}`, "git+https://example.com/", Maybe},
 
 		// Hosts.
 		{example, "https://example.com/a?b#c", Yes},
@@ -94,6 +95,7 @@ func TestURL_Match(t *testing.T) {
 		{example, "https://example.com@evil.com/", Maybe},
 		{example, "https://evil.com@example.com/", Maybe},
 		{example, "https://user:pass@example.com/", Maybe},
+		{example, "https://example.com@example.com/", Maybe},
 		{example, "https://@example.com/", Maybe},
 		{example, `https://example.com\@evil.com/`, Maybe},
 		{example, `https://evil.com\@example.com/`, Maybe},
@@ -223,6 +225,7 @@ func TestURL_Match(t *testing.T) {
 		{file, "https://example.com/a/%C3%A9.txt", Yes},
 		{file, "https://example.com/a/b.txt/", No},
 		{file, "https://example.com/a//b.txt", Maybe},
+		{file, "https://example.com/a//../b.txt", Maybe},
 		{`{"path":"**"}`, "https://example.com", Yes},
 	} {
 		t.Run(fmt.Sprintf("%s %.50q", tt.pattern, tt.text), func(t *testing.T) {

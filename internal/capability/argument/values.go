@@ -104,9 +104,8 @@ func isPlain(s string) bool {
 }
 
 // hiddenSyntax matches characters in percent encoding that would change the meaning of a path
-// if it were decoded once more or once less: dots, slashes, backslashes, percent signs and
-// control characters.
-var hiddenSyntax = regexp.MustCompile(`(?i)%(?:2[ef5]|5c|[01][0-9a-f]|7f)`)
+// if it were decoded once more or once less: dots, slashes, backslashes and percent signs.
+var hiddenSyntax = regexp.MustCompile(`(?i)%(?:2[ef5]|5c)`)
 
 // decodePath decodes the path of a URL, if that leaves no doubt about its segments.
 func decodePath(s string) (string, bool) {
