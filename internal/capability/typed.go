@@ -14,7 +14,7 @@ type typed struct {
 	shell *argument.Shell
 	path  *argument.Path
 	url   *argument.URL
-	cost  int // steps for 64 bytes of text
+	cost  int // steps of a comparison with another pattern
 }
 
 var matcherName = regexp.MustCompile(`^\$[A-Za-z]\w*$`)
@@ -71,13 +71,11 @@ func (t *typed) match(v protocol.Value, m Mode, w *Work) bool {
 		}
 		return t.shell.Allows(c, w.place)
 	}
-	if !w.Spend(50 + len(text)*t.cost/64) {
-		return m.deny()
-	}
-	var verdict argument.Verdict
-	if t.path != nil {
+	verdict := argument.Maybe
+	switch {
+	case t.path != nil && w.Spend(t.path.Cost(len(text))):
 		verdict = t.path.Match(text, w.place)
-	} else {
+	case t.url != nil && w.Spend(t.url.Cost(len(text))):
 		verdict = t.url.Match(text)
 	}
 	return verdict == argument.Yes || m.deny() && verdict == argument.Maybe
