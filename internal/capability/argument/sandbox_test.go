@@ -91,7 +91,7 @@ func (c *composer) command(depth int) string {
 	case 12:
 		return c.simple(depth) + " <<-EOF | " + c.simple(depth) + "\n\twipe\n\tEOF\n"
 	case 13:
-		return "[[ " + c.pick("-f ", "-n ", "! ", "-v ", "a == ", "a = a && a != ", "0 -eq ", "a =~ ", "a < ") + c.word(depth) + " ]]"
+		return "[[ " + c.pick("a || ", "a > ", "-f ", "-n ", "! ", "-v ", "a == ", "a = a && a != ", "0 -eq ", "a =~ ", "a < ") + c.word(depth) + " ]]"
 	case 14:
 		return "((" + c.pick("1", "x", "x = 1", "x[0]", "$x", "1 + 2") + "))"
 	case 15:
@@ -127,6 +127,8 @@ func (c *composer) simple(depth int) string {
 		text += c.spell("gamma") + c.pick(" -x ", " --long=a ", " ") + c.words(depth)
 	case name < 75:
 		text += "beta " + c.spell("one") + " " + c.word(depth)
+	case name < 78 && !c.parts:
+		text += c.pick("cd build", "cd web", "cd ..")
 	case name < 92:
 		text += "echo " + c.words(depth)
 	default:
@@ -164,7 +166,7 @@ func (c *composer) word(depth int) string {
 		inner = c.list(depth - 1)
 	}
 	return c.pick("$x", `"$x"`, "*", "a?", "{a,b}", "$("+inner+")", "`wipe`", `"$(`+inner+`)"`, "<("+inner+"\n)", ">("+inner+"\n)", `$'a\x20b'`, "$'a'", "${x:-$(wipe)}", "${x@P}", "$((1+1))", "$((x[$(wipe)]))",
-		"~root", "-x", "--long=a", "--", "-", `'-x'`, `\-x`, "[a]", "[", "a{b", "$", "=a", "~+", `$"a"`, "!(a)", "!!")
+		`"$\`+"\n("+inner+`)"`, `"${x:-'$(wipe)'}"`, "~root", "-x", "--long=a", "--", "-", `'-x'`, `\-x`, "[a]", "[", "a{b", "$", "=a", "~+", `$"a"`, "!(a)", "!!")
 }
 
 func (c *composer) redirection(depth int) string {
@@ -179,7 +181,7 @@ func (c *composer) assignment(depth int) string {
 	if c.chance(60) {
 		return c.pick("CI=1", "CI=", "CI='a b'", `CI="1"`)
 	}
-	return c.pick("PATH=evil", "EVIL=1", "CI=$x", "CI=$(wipe)", "CI+=1", "CI[0]=1", "CI=(a)", "CI="+c.word(depth), "BASH_ENV=evil/alpha", "IFS=a", "path=evil")
+	return c.pick("PATH=evil", "EVIL=1", "CI=$x", "CI=$(wipe)", `CI="${x:-'$(wipe)'}"`, "CI+=1", "CI[0]=1", "CI=(a)", "CI="+c.word(depth), "BASH_ENV=evil/alpha", "IFS=a", "path=evil")
 }
 
 // sandbox is a folder in which shells run texts. The only programs are scripts that record how
@@ -344,53 +346,80 @@ func quoted(words []string) string {
 	return b.String()
 }
 
-// TestShell_Runs asks shells for a second opinion: each program that a text starts must be
-// allowed by itself, and each file that it changes be where the rule lets it write.
-func TestShell_Runs(t *testing.T) {
-	runs := 100
-	if testkit.IsSlow() {
-		runs = 20_000
+// secondOpinion runs a text that the rule allows: each program that it starts must be allowed by
+// itself, and each file that it changes be where the rule lets it write. It returns the number of
+// programs and files.
+func (b *sandbox) secondOpinion(t *testing.T, rule *Shell, shell, text string) (calls, writes int) {
+	t.Helper()
+	b.run(t, shell, text)
+	list := b.recorded(t)
+	for _, call := range list {
+		if !rule.Allows(Parse(quoted(call.words)), Place{}) {
+			t.Errorf("%q runs %q", text, call.words)
+		}
+		if call.path != b.path("bin") || call.evil != "" {
+			t.Errorf("%q runs %q with PATH=%s EVIL=%s", text, call.words, call.path, call.evil)
+		}
 	}
-	rule := shellRule(t, "rule", composedRule)
+	changed := b.changed(t)
+	for _, name := range changed {
+		if !strings.HasPrefix(name, "build/") {
+			t.Errorf("%q changes %s", text, name)
+		}
+	}
+	if len(changed) > 0 {
+		b.reset(t)
+	}
+	return len(list), len(changed)
+}
+
+// shellPrograms runs a test for each shell that is installed.
+func shellPrograms(t *testing.T, test func(t *testing.T, program string)) {
 	for _, shell := range []string{"bash", "dash", "zsh"} {
 		t.Run(shell, func(t *testing.T) {
 			program, err := exec.LookPath(shell)
 			if err != nil {
 				t.Skip("it is not installed:", err)
 			}
-			c, b := &composer{r: testkit.Rand(t)}, newSandbox(t)
-			texts, calls, writes := 0, 0, 0
-			for n := 0; n < runs; texts++ {
-				text := c.list(2)
-				if !rule.Allows(Parse(text), Place{}) {
-					continue
-				}
-				n++
-				b.run(t, program, text)
-				for _, call := range b.recorded(t) {
-					calls++
-					if !rule.Allows(Parse(quoted(call.words)), Place{}) {
-						t.Errorf("%q runs %q", text, call.words)
-					}
-					if call.path != b.path("bin") || call.evil != "" {
-						t.Errorf("%q runs %q with PATH=%s EVIL=%s", text, call.words, call.path, call.evil)
-					}
-				}
-				changed := b.changed(t)
-				for _, name := range changed {
-					writes++
-					if !strings.HasPrefix(name, "build/") {
-						t.Errorf("%q changes %s", text, name)
-					}
-				}
-				if len(changed) > 0 {
-					b.reset(t)
-				}
-			}
-			t.Logf("%d of %d texts are allowed; they call programs %d times and write %d files", runs, texts, calls, writes)
-			if texts > 10*runs || calls < runs || writes < runs/10 {
-				t.Error("the texts say too little about the rule")
-			}
+			test(t, program)
 		})
 	}
+}
+
+// TestShell_RunsTricky runs the texts of a file.
+func TestShell_RunsTricky(t *testing.T) {
+	list := examples(t, "tricky.txt")
+	shellPrograms(t, func(t *testing.T, program string) {
+		b := newSandbox(t)
+		for _, e := range list {
+			if e.rule.Allows(Parse(e.text), Place{}) {
+				b.secondOpinion(t, e.rule, program, e.text)
+			}
+		}
+	})
+}
+
+// TestShell_RunsRandom runs the texts of a composer.
+func TestShell_RunsRandom(t *testing.T) {
+	runs := 50
+	if testkit.IsSlow() {
+		runs = 10_000
+	}
+	rule := shellRule(t, "rule", composedRule)
+	shellPrograms(t, func(t *testing.T, program string) {
+		c, b := &composer{r: testkit.Rand(t)}, newSandbox(t)
+		texts, calls, writes := 0, 0, 0
+		for n := 0; n < runs; texts++ {
+			text := c.list(2)
+			if rule.Allows(Parse(text), Place{}) {
+				n++
+				some, files := b.secondOpinion(t, rule, program, text)
+				calls, writes = calls+some, writes+files
+			}
+		}
+		t.Logf("%d of %d texts are allowed; they call programs %d times and write %d files", runs, texts, calls, writes)
+		if texts > 20*runs || calls < runs/2 || writes < runs/20 {
+			t.Error("the texts say too little about the rule")
+		}
+	})
 }
