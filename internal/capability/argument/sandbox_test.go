@@ -166,7 +166,7 @@ func (c *composer) word(depth int) string {
 		inner = c.list(depth - 1)
 	}
 	return c.pick("$x", `"$x"`, "*", "a?", "{a,b}", "$("+inner+")", "`wipe`", `"$(`+inner+`)"`, "<("+inner+"\n)", ">("+inner+"\n)", `$'a\x20b'`, "$'a'", "${x:-$(wipe)}", "${x@P}", "$((1+1))", "$((x[$(wipe)]))",
-		`"$\`+"\n("+inner+`)"`, `"${x:-'$(wipe)'}"`, "~root", "-x", "--long=a", "--", "-", `'-x'`, `\-x`, "[a]", "[", "a{b", "$", "=a", "~+", `$"a"`, "!(a)", "!!")
+		`"$\`+"\n("+inner+`)"`, `"${x:-'$(wipe)'}"`, "${x:-<(wipe)}", "~root", "-x", "--long=a", "--", "-", `'-x'`, `\-x`, "[a]", "[", "a{b", "$", "=a", "~+", `$"a"`, "!(a)", "!!")
 }
 
 func (c *composer) redirection(depth int) string {
@@ -377,6 +377,7 @@ func (b *sandbox) secondOpinion(t *testing.T, rule *Shell, shell, text string) (
 func shellPrograms(t *testing.T, test func(t *testing.T, program string)) {
 	for _, shell := range []string{"bash", "dash", "zsh"} {
 		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
 			program, err := exec.LookPath(shell)
 			if err != nil {
 				t.Skip("it is not installed:", err)
