@@ -321,7 +321,8 @@ func (b *sandbox) run(t *testing.T, shell, text string) {
 	must(t, cmd.Start())
 	inherited.Close()
 	var exit *exec.ExitError
-	if err = cmd.Wait(); err != nil && !errors.As(err, &exit) {
+	err = cmd.Wait()
+	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%q: %v", text, err)
 	}
 	_, err = io.Copy(io.Discard, alive)
