@@ -69,7 +69,7 @@ func fires(t *testing.T, g *meuptest.Gateway, who, name string, change map[strin
 }
 
 // story returns the log as who sees it: a line for each envelope, with the ids
-// replaced by their numbers.
+// replaced by their numbers, and without the working directory of calls.
 func story(t *testing.T, g *meuptest.Gateway, who string) (lines []string, log []protocol.Envelope) {
 	t.Helper()
 	page, err := g.API(t, who).Envelopes(t.Context(), "lab", api.EnvelopeQuery{Limit: 1000})
@@ -80,7 +80,7 @@ func story(t *testing.T, g *meuptest.Gateway, who string) (lines []string, log [
 	for i, e := range page.Envelopes {
 		pairs = append(pairs, string(e.ID), fmt.Sprintf("#%d", i+1))
 	}
-	names := strings.NewReplacer(pairs...)
+	names := strings.NewReplacer(append(pairs, `"_meta":{"meup/cwd":"/home/user/x"},`, "")...)
 	for _, e := range page.Envelopes {
 		line := fmt.Sprintf("%s %s", e.From, e.Kind)
 		if len(e.To) > 0 {
@@ -135,6 +135,52 @@ func permissionDecision(decision, reason string) string {
 }
 
 const askClaude = "The space lab lets claude make this call with the approval of a participant."
+
+// TestHooks_Policy checks that typed patterns decide the calls of an agent, with its working
+// directory as the folder of relative paths.
+func TestHooks_Policy(t *testing.T) {
+	g := meuptest.Start(t, `
+spaces:
+  lab:
+    participants:
+      bob: {token: bob-token, capabilities: ["*", observe]}
+      claude:
+        token: claude-token
+        capabilities:
+          - chat
+          - "reasoning/*"
+          - mcp.response
+          - mcp.proposal
+          - {kind: mcp.request, to: claude, payload: {params: {name: Bash, arguments: {command: {$shell: {commands: ["git diff **"], read: preset, write: {below: build}}}}}}}
+          - {kind: mcp.request, to: claude, payload: {params: {name: Write, arguments: {file_path: {$path: {below: docs, not: "**/.git/**"}}}}}}
+          - {kind: mcp.request, to: claude, payload: {params: {name: WebFetch, arguments: {url: {$url: {host: "*.example.com"}}}}}}
+`)
+	fires(t, g, "claude", "UserPromptSubmit", nil, none)
+	allow, ask := permissionDecision("allow", "The capabilities of claude in the space lab name this call."), askFor(askClaude)
+	for _, x := range []struct{ tool, key, value, want string }{
+		{"Bash", "command", "git diff a/b | head -5 > build/out", allow},
+		{"Bash", "command", "git diff; rm -rf ~", ask},
+		{"Bash", "command", "git diff > /home/user/x/build/out", allow},
+		{"Bash", "command", "git diff > /home/user/out", ask},
+		{"Write", "file_path", "/home/user/x/docs/a.md", allow},
+		{"Write", "file_path", "docs/b.md", allow},
+		{"Write", "file_path", "/home/user/x/docs/../src/a.go", ask},
+		{"Write", "file_path", "/home/user/y/docs/a.md", ask},
+		{"Write", "file_path", "docs/.git/config", ask},
+		{"WebFetch", "url", "https://api.example.com/v1", allow},
+		{"WebFetch", "url", "https://example.com.evil.example/", ask},
+	} {
+		fires(t, g, "claude", "PreToolUse", map[string]any{"tool_use_id": x.value, "tool_name": x.tool, "tool_input": map[string]any{x.key: x.value}}, x.want)
+	}
+	_, log := story(t, g, "bob")
+	for _, e := range log {
+		if e.Kind == protocol.KindMCPRequest {
+			if dir := e.ParsePayload().Get("params").Get("_meta").Get(protocol.MetaWorkingDirectory).Text(); dir != "/home/user/x" {
+				t.Errorf("the working directory of a call is %q", dir)
+			}
+		}
+	}
+}
 
 func TestHooks_Turn(t *testing.T) {
 	g := meuptest.Start(t, hooksConfig)

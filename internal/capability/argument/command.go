@@ -78,9 +78,9 @@ var setOptions = []string{"-e", "-u", "-x", "-eu", "-ex", "-ux", "-eux", "-euo",
 // shells run a text after -c, and otherwise a file or their input.
 var shells = []string{"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"}
 
-// continued matches a line with a comment, or a text with a here-document, that goes on after a
-// backslash. The parser takes the next line as a part of it, and shells do not.
-var continued = regexp.MustCompile(`#[^\n]*\\\n|(?s:<<.*\\\n)`)
+// continued matches a backslash at the end of a line in a comment, in a text with a
+// here-document, and after a character of the syntax: there the parser and shells differ.
+var continued = regexp.MustCompile(`#[^\n]*\\\n|(?s:<<.*\\\n)|[$<>&|;(){}!\\[=\x60]\\\n`)
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
@@ -98,7 +98,7 @@ func parse(text string, depth int) *Command {
 		r.hide("it contains a control character")
 		return r.command
 	case continued.MatchString(text):
-		r.hide("a comment or a here-document ends a line with a backslash, which shells read differently")
+		r.hide("a line ends with a backslash where shells read it differently")
 		return r.command
 	case depth > maxInner:
 		r.hide("commands are nested too deep")
@@ -151,6 +151,7 @@ type collector struct {
 	fixed     bool     // dir does
 	moved     bool
 	repeats   int  // inside so many loops
+	replaced  int  // inside so many substitutions
 	wanders   bool // a cd may come before what stands before it
 }
 
@@ -190,7 +191,8 @@ func (r *collector) folder(tree *syntax.File) {
 	if !ok || s == tree.Stmts[0] || s.Background || s.Negated || len(s.Redirs) > 0 || len(c.Assigns) > 0 || len(c.Args) != 2 || c.Args[0].Lit() != "cd" {
 		return
 	}
-	if to := unquote(c.Args[1], false); !to.unsure && to.text != "" && to.text[0] != '-' && to.text[0] != '~' {
+	to := unquote(c.Args[1], false)
+	if !to.unsure && to.text != "" && to.text[0] != '-' && to.text[0] != '~' {
 		r.dir, r.fixed = to.text, true
 	}
 }
@@ -281,7 +283,8 @@ func (r *collector) call(c *syntax.CallExpr) {
 	}
 	name := &x.words[0]
 	for i := range x.words { // command and builtin run the builtin that they name
-		if name = &x.words[i]; name.unsure || !name.isOption() && name.text != "command" && name.text != "builtin" {
+		name = &x.words[i]
+		if name.unsure || !name.isOption() && name.text != "command" && name.text != "builtin" {
 			break
 		}
 	}
@@ -391,7 +394,8 @@ func (r *collector) declaration(c *syntax.DeclClause) {
 		}
 		r.data(a.Value)
 		r.unclear(c.Variant.Value + " has options")
-		if w := unquote(a.Value, false); w.unsure || strings.Contains(w.text, "[") {
+		w := unquote(a.Value, false)
+		if w.unsure || strings.Contains(w.text, "[") {
 			r.hide(c.Variant.Value + " evaluates a text")
 		}
 	}
@@ -404,6 +408,9 @@ func (r *collector) redirection(x *syntax.Redirect) {
 	}
 	switch x.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
+		if r.replaced > 0 {
+			r.hide("shells find the end of a here-document in a substitution differently")
+		}
 		if x.Hdoc != nil {
 			r.parts(x.Hdoc.Parts)
 		}
@@ -459,6 +466,8 @@ func (r *collector) test(x syntax.TestExpr) {
 		r.test(x.X)
 		r.test(x.Y)
 		switch x.Op {
+		case syntax.AndTest, syntax.OrTest, syntax.TsBefore, syntax.TsAfter, syntax.TsReMatch:
+			r.hide("a shell without [[ runs or writes what stands behind its operator")
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 			r.number(x.X)
 			r.number(x.Y)
@@ -469,7 +478,8 @@ func (r *collector) test(x syntax.TestExpr) {
 // number asks that an operand be a number, so that evaluating it runs nothing.
 func (r *collector) number(x syntax.TestExpr) {
 	if w, ok := x.(*syntax.Word); ok {
-		if u := unquote(w, false); !u.unsure && u.text != "" && strings.Trim(u.text, "0123456789") == "" {
+		u := unquote(w, false)
+		if !u.unsure && u.text != "" && strings.Trim(u.text, "0123456789") == "" {
 			return
 		}
 	}
@@ -489,7 +499,8 @@ func (r *collector) arithmetic(x syntax.ArithmExpr) {
 	case *syntax.ParenArithm:
 		r.arithmetic(x.X)
 	case *syntax.Word:
-		switch text := x.Lit(); {
+		text := x.Lit()
+		switch {
 		case text == "":
 			r.data(x)
 			r.hide("arithmetic evaluates a text")
@@ -518,9 +529,13 @@ func (r *collector) parts(list []syntax.WordPart) {
 			if x.TempFile || x.ReplyVar {
 				r.hide("it has a substitution that Bash does not know")
 			}
+			r.replaced++
 			r.statements(x.Stmts)
+			r.replaced--
 		case *syntax.ProcSubst:
+			r.replaced++
 			r.statements(x.Stmts)
+			r.replaced--
 		case *syntax.ArithmExp:
 			r.arithmetic(x.X)
 		case *syntax.ParamExp:
@@ -534,17 +549,21 @@ func (r *collector) parts(list []syntax.WordPart) {
 // parameter reads the expansion of a variable. Those that evaluate a text, assign or
 // have a subscript may run commands.
 func (r *collector) parameter(x *syntax.ParamExp) {
-	if x.Exp != nil {
-		r.data(x.Exp.Word)
-	}
-	if x.Repl != nil {
-		r.data(x.Repl.Orig)
-		r.data(x.Repl.With)
+	if x.Exp != nil && !isPlainWord(x.Exp.Word) || x.Repl != nil && !(isPlainWord(x.Repl.Orig) && isPlainWord(x.Repl.With)) {
+		r.hide("shells read the quotes in an expansion differently")
 	}
 	assigns := x.Exp != nil && (x.Exp.Op == syntax.AssignUnset || x.Exp.Op == syntax.AssignUnsetOrNull || x.Exp.Op == syntax.OtherParamOps)
 	if x.Excl || x.Index != nil || x.Slice != nil || x.Names != 0 || x.NestedParam != nil || x.Flags != nil || len(x.Modifiers) > 0 || x.Width || assigns {
 		r.hide("an expansion evaluates a text or assigns a variable")
 	}
+}
+
+// plainWord matches a word without quotes, expansions and operators.
+var plainWord = regexp.MustCompile(`^[\w./:@%+=,*-]*$`)
+
+// isPlainWord reports whether all shells read a word alike, also within quotes.
+func isPlainWord(w *syntax.Word) bool {
+	return w == nil || w.Lit() != "" && plainWord.MatchString(w.Lit())
 }
 
 // program returns the name of a program without its folder.
@@ -591,7 +610,7 @@ func unquote(w *syntax.Word, pattern bool) word {
 				out.WriteByte(c)
 			}
 		case *syntax.SglQuoted:
-			u.unsure = u.unsure || x.Dollar && strings.Contains(x.Value, `\`)
+			u.unsure = u.unsure || x.Dollar
 			out.WriteString(x.Value)
 		case *syntax.DblQuoted:
 			u.unsure = u.unsure || x.Dollar

@@ -274,8 +274,9 @@ func (s *Shell) Explain(c *Command, at Place) []Line {
 
 func (s *Shell) parts(c *Command, at Place) iter.Seq2[string, string] {
 	return func(yield func(part, why string) bool) {
-		empty := len(c.calls)+len(c.files)+len(c.vars) == 0
-		if c.unclear != "" && !yield("", c.unclear) || c.unclear == "" && empty && !yield("", "it has no command") {
+		// A rule must name a part of it, so that a deny rule with the same patterns denies it.
+		named := len(c.files)+len(c.vars) > 0 || slices.ContainsFunc(c.calls, func(x simple) bool { return !x.known && !x.harmless() })
+		if c.unclear != "" && !yield("", c.unclear) || c.unclear == "" && !named && !yield("", "it has no command that a rule could name") {
 			return
 		}
 		for i := range c.calls {

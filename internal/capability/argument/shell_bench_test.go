@@ -28,7 +28,7 @@ func BenchmarkShell(b *testing.B) {
 
 // BenchmarkShell_Long parses and decides a dense text of 64 KiB.
 func BenchmarkShell_Long(b *testing.B) {
-	r := rule(b, `{"commands":["git status","git diff **","cd *","echo **"]}`)
+	r := shellRule(b, "rule", `{"commands":["git status","git diff **","cd *","echo **"]}`)
 	text := ""
 	for len(text) < MaxCommand-200 {
 		text += "git diff a/b 2>&1 | git status; for x in a b; do echo 'a b c' \"d\" e; done\n"

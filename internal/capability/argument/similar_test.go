@@ -35,7 +35,7 @@ func TestSimilar(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if r := rule(t, string(got)); !r.Allows(Parse(text), Place{}) {
+		if r := shellRule(t, text, string(got)); !r.Allows(Parse(text), Place{}) {
 			t.Errorf("%s is not allowed by %s: %v", text, got, r.Explain(Parse(text), Place{}))
 		}
 	}
