@@ -10,6 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -72,7 +73,7 @@ func explain(f explainFlags, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return explainAgainst(out, held, inbound)
+	return explainAgainst(out, s, held, protocol.ParticipantID(f.participant), inbound)
 }
 
 func pickSpace(cfg *config.Config, name string) (*config.Space, error) {
@@ -126,18 +127,23 @@ func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {
 	return inbound, nil
 }
 
-func explainAgainst(out io.Writer, held []*capability.Capability, in *protocol.Inbound) error {
+func explainAgainst(out io.Writer, s *config.Space, held []*capability.Capability, from protocol.ParticipantID, in *protocol.Inbound) error {
 	e := &in.Envelope
-	request := &capability.Request{Kind: e.Kind, Payload: in.Payload, To: e.To, Context: e.Context}
+	c := authority.Config{Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig)}
+	for _, p := range s.Participants {
+		c.Participants[p.ID] = authority.ParticipantConfig{Root: p.Root}
+	}
+	request := c.Request(from, e, in.Payload)
 	set := capability.NewSet(held...)
-	for _, reason := range set.Explain(request) {
+	for _, reason := range set.Explain(&request) {
 		fmt.Fprintln(out, reason)
 	}
 	if e.Kind.IsReserved() {
 		fmt.Fprintf(out, "denied: only the gateway sends %s\n", e.Kind)
 		return errReported
 	}
-	switch d := set.Decide(request); {
+	d := set.Decide(&request)
+	switch {
 	case d.Allowed:
 		fmt.Fprintf(out, "allowed by %s\n", d.By)
 		return nil

@@ -8,10 +8,46 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+// TestConfig_Place checks whose folders count for the paths of a call: those of the
+// participant that runs it.
+func TestConfig_Place(t *testing.T) {
+	c := &Config{Participants: map[protocol.ParticipantID]ParticipantConfig{"files": {Root: "/srv"}, "coder": {Root: "/repo"}}}
+	for name, x := range map[string]struct {
+		kind    protocol.Kind
+		from    protocol.ParticipantID
+		to      []protocol.ParticipantID
+		payload string
+		want    argument.Place
+	}{
+		"a tool server":              {"mcp.request", "coder", []protocol.ParticipantID{"files"}, `{}`, argument.Place{Root: "/srv", Dir: "/srv"}},
+		"the folder of a stranger":   {"mcp.request", "coder", []protocol.ParticipantID{"files"}, `{"params":{"_meta":{"meup/cwd":"/etc"}}}`, argument.Place{Root: "/srv", Dir: "/srv"}},
+		"its own folder":             {"mcp.request", "coder", []protocol.ParticipantID{"coder"}, `{"params":{"_meta":{"meup/cwd":"/repo/web"}}}`, argument.Place{Root: "/repo", Dir: "/repo/web"}},
+		"its own folder, no root":    {"mcp.request", "guest", []protocol.ParticipantID{"guest"}, `{"params":{"_meta":{"meup/cwd":"/home"}}}`, argument.Place{Root: "/home", Dir: "/home"}},
+		"no root":                    {"mcp.request", "coder", []protocol.ParticipantID{"guest"}, `{}`, argument.Place{}},
+		"several":                    {"mcp.request", "coder", []protocol.ParticipantID{"files", "coder"}, `{}`, argument.Place{}},
+		"all":                        {"mcp.request", "coder", nil, `{"params":{"_meta":{"meup/cwd":"/etc"}}}`, argument.Place{}},
+		"a proposal":                 {"mcp.proposal", "coder", []protocol.ParticipantID{"alice"}, `{"participant_id":"files"}`, argument.Place{Root: "/srv", Dir: "/srv"}},
+		"a proposal of its own call": {"mcp.proposal", "coder", nil, `{"participant_id":"coder","params":{"_meta":{"meup/cwd":"/x"}}}`, argument.Place{Root: "/repo", Dir: "/x"}},
+		"a chat":                     {"chat", "coder", []protocol.ParticipantID{"files"}, `{}`, argument.Place{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc, err := protocol.ParseJSON([]byte(x.payload), protocol.MaxDepth)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := c.Request(x.from, &protocol.Envelope{Kind: x.kind, To: x.to}, doc.Root()).Place
+			if got != x.want {
+				t.Errorf("got %+v, want %+v", got, x.want)
+			}
+		})
+	}
+}
 
 // stateLog is a log of state entries that it makes one after the other.
 type stateLog struct {
