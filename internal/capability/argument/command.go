@@ -61,23 +61,6 @@ type file struct {
 	source string
 }
 
-// runsText are builtins that run a text, or change what a later command means.
-var runsText = []string{
-	"eval", "source", ".", "exec", "trap", "alias", "hash", "enable", "bind", "complete", "compgen", "compopt", "mapfile",
-	"readarray", "fc", "coproc", "shopt", "emulate", "zmodload", "autoload",
-}
-
-// setsState are builtins that change variables or options of the shell.
-var setsState = []string{
-	"read", "set", "unset", "unalias", "getopts", "let", "declare", "typeset", "local", "readonly", "export", "nameref", "noglob", "nocorrect",
-}
-
-// setOptions are the words with which set changes nothing but how errors end and are shown.
-var setOptions = []string{"-e", "-u", "-x", "-eu", "-ex", "-ux", "-eux", "-euo", "-euxo", "-exo", "-eo", "-uo", "-o", "errexit", "nounset", "pipefail", "xtrace"}
-
-// shells run a text after -c, and otherwise a file or their input.
-var shells = []string{"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"}
-
 // continued matches a backslash at the end of a line in a comment, in a text with a
 // here-document, and after a character of the syntax: there the parser and shells differ.
 var continued = regexp.MustCompile(`#[^\n]*\\\n|(?s:<<.*\\\n)|[$<>&|;(){}!\\[=\x60]\\\n`)
@@ -341,9 +324,6 @@ func (r *collector) texts(x *simple) {
 		x.inner = append(x.inner, &Command{hidden: "a shell runs a file or its input", unclear: "a shell runs a file or its input"})
 	}
 }
-
-// lowerCase are variables in lower case that programs or zsh read.
-var lowerCase = []string{"path", "fpath", "cdpath", "manpath", "mailpath", "prompt", "argv", "status", "histchars", "watch"}
 
 // loop reads for and select. Its variable is an assignment, unless no program reads it: those
 // that programs read have capitals or an underscore.

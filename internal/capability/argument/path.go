@@ -56,8 +56,11 @@ type Path struct {
 }
 
 // ParsePath compiles the value of $path. The error is an *[Error].
-func ParsePath(v protocol.Value) (*Path, error) {
-	err := checkKeys(v, "below", "not")
+func ParsePath(v protocol.Value) (*Path, error) { return parsePath(v) }
+
+// parsePath is ParsePath for an object that may have more keys.
+func parsePath(v protocol.Value, more ...string) (*Path, error) {
+	err := checkKeys(v, append([]string{"below", "not"}, more...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ import (
 //
 // Sources, November 2026: manuals and --help of GNU coreutils 9.1, findutils 4.9, grep 3.8, diffutils 3.8,
 // sed 4.9, binutils 2.40, util-linux 2.38, file 5.44, xxd of 2022, jq 1.6, git 2.39, Go 1.26, pip 23 and
-// docker 28; the option lists of ripgrep 15, fd 10, tree 2.0 and jq 1.7. An option that reads there and
+// docker 28; the completions of ripgrep and fd, and the synopsis of tree 2.0. An option that reads there and
 // writes in FreeBSD, macOS or busybox is absent (date -d, base64 -i), and so is one that takes a value in
 // one of them only, where that would hide another word.
 //

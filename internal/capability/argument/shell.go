@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -14,12 +13,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of a rule for shell commands.
-const (
-	maxPatterns     = 64   // commands in it
-	maxPatternBytes = 1024 // of one of them
-	maxPatternWords = 32
-)
+// maxPatternWords bounds the words of a pattern of a command.
+const maxPatternWords = 32
 
 // Shell is a compiled rule for shell commands. An allowing rule allows a command if each
 // simple command in it is allowed by itself, and so is each file and each variable that
@@ -67,140 +62,78 @@ type patternWord struct {
 	stars  bool // text has stars
 }
 
-// ParseShell compiles the value of $shell.
+// ParseShell compiles the value of $shell. The error is an *[Error].
 func ParseShell(v protocol.Value) (*Shell, error) {
+	err := checkKeys(v, "commands", "write", "read", "env")
+	if err != nil {
+		return nil, err
+	}
 	s := &Shell{}
-	if v.Type() != protocol.TypeObject {
-		return nil, &Error{Err: fmt.Errorf("it must be an object, not %s", v.Type())}
+	s.commands, err = readList(v, "commands", readPattern)
+	if err != nil {
+		return nil, err
 	}
-	for name, x := range v.Members {
-		key := name.Text()
-		at := "/" + protocol.EscapePointer(key)
-		var err error
-		switch key {
-		case "commands":
-			err = s.parseCommands(at, x)
-		case "write":
-			s.write, err = parsePathAt(at, x)
-		case "read":
-			err = s.parseRead(at, x)
-		case "env":
-			err = s.parseEnv(at, x)
-		default:
-			err = &Error{at, errors.New("unknown key; $shell has commands, write, read and env")}
-		}
+	s.env, err = readList(v, "env", readVariable)
+	if err != nil {
+		return nil, err
+	}
+	write, read := v.Get("write"), v.Get("read")
+	if write.Exists() {
+		s.write, err = parsePath(write)
 		if err != nil {
-			return nil, err
+			return nil, within("/write", err)
 		}
 	}
-	if len(s.commands) == 0 && !s.preset && s.write == nil && s.read == nil && len(s.env) == 0 {
+	switch {
+	case read.EqualText("preset"):
+		s.preset, s.readAny = true, true
+	case read.Type() == protocol.TypeString:
+		return nil, &Error{"/read", errors.New(`it must be "preset", or an object with below`)}
+	case read.Exists():
+		s.read, err = parsePath(read, "preset")
+		if err != nil {
+			return nil, within("/read", err)
+		}
+		preset := read.Get("preset")
+		if preset.Exists() && preset.Type() != protocol.TypeBool {
+			return nil, &Error{"/read/preset", fmt.Errorf("it must be true or false, not %s", preset.Type())}
+		}
+		s.preset = preset.Bool()
+	}
+	if len(s.commands)+len(s.env) == 0 && !s.preset && s.write == nil && s.read == nil {
 		return nil, &Error{Err: errors.New("it names no command")}
 	}
 	return s, nil
 }
 
-// parsePathAt compiles a path rule that is the value of a key.
-func parsePathAt(at string, v protocol.Value) (*Path, error) {
-	p, err := ParsePath(v)
+// within returns an error of a value as one of the object that has it under a key.
+func within(key string, err error) error {
 	var where *Error
 	if errors.As(err, &where) {
-		return nil, &Error{at + where.Pointer, where.Err}
+		return &Error{key + where.Pointer, where.Err}
 	}
-	return p, err
-}
-
-// texts returns a text or an array of texts.
-func texts(at string, v protocol.Value) ([]string, error) {
-	if v.Type() == protocol.TypeString {
-		return []string{v.Text()}, nil
-	}
-	var out []string
-	for x := range v.Elements {
-		if x.Type() != protocol.TypeString {
-			return nil, &Error{at + "/" + strconv.Itoa(len(out)), fmt.Errorf("it must be a string, not %s", x.Type())}
-		}
-		out = append(out, x.Text())
-	}
-	if len(out) == 0 || len(out) > maxPatterns {
-		return nil, &Error{at, fmt.Errorf("it must be a string or an array of 1 to %d strings", maxPatterns)}
-	}
-	return out, nil
-}
-
-func (s *Shell) parseCommands(at string, v protocol.Value) error {
-	list, err := texts(at, v)
-	if err != nil {
-		return err
-	}
-	for i, text := range list {
-		p, err := parsePattern(text)
-		if err != nil {
-			if v.Type() == protocol.TypeArray {
-				at += "/" + strconv.Itoa(i)
-			}
-			return &Error{at, err}
-		}
-		s.commands = append(s.commands, p)
-	}
-	return nil
-}
-
-func (s *Shell) parseRead(at string, v protocol.Value) error {
-	if v.Type() == protocol.TypeString {
-		if v.Text() != "preset" {
-			return &Error{at, errors.New(`it must be "preset", or an object with below`)}
-		}
-		s.preset, s.readAny = true, true
-		return nil
-	}
-	preset := v.Get("preset")
-	if !preset.Exists() {
-		var err error
-		s.read, err = parsePathAt(at, v)
-		return err
-	}
-	if preset.Type() != protocol.TypeBool {
-		return &Error{at + "/preset", fmt.Errorf("it must be true or false, not %s", preset.Type())}
-	}
-	s.preset = preset.Bool()
-	// The rest of the object is a path rule.
-	rest := []byte{'{'}
-	for name, x := range v.Members {
-		if !name.EqualText("preset") {
-			if len(rest) > 1 {
-				rest = append(rest, ',')
-			}
-			rest = fmt.Appendf(rest, "%s:%s", name.Raw(), x.Raw())
-		}
-	}
-	doc, err := protocol.ParseJSON(append(rest, '}'), protocol.MaxDepth)
-	if err != nil {
-		return &Error{at, err}
-	}
-	s.read, err = parsePathAt(at, doc.Root())
 	return err
 }
 
-func (s *Shell) parseEnv(at string, v protocol.Value) error {
-	list, err := texts(at, v)
+func readVariable(v protocol.Value) (string, error) {
+	name, err := readEntry(v)
+	if err == nil && !syntax.ValidName(name) {
+		err = fmt.Errorf("%q is no name of a variable", name)
+	}
+	return name, err
+}
+
+func readPattern(v protocol.Value) (pattern, error) {
+	text, err := readEntry(v)
 	if err != nil {
-		return err
+		return pattern{}, err
 	}
-	for i, name := range list {
-		if !syntax.ValidName(name) {
-			return &Error{at + "/" + strconv.Itoa(i), fmt.Errorf("%q is no name of a variable", name)}
-		}
-	}
-	s.env = list
-	return nil
+	return parsePattern(text)
 }
 
 // parsePattern compiles a pattern of a command.
 func parsePattern(text string) (pattern, error) {
 	out := pattern{source: text}
-	if len(text) > maxPatternBytes {
-		return out, fmt.Errorf("a command pattern has at most %d bytes", maxPatternBytes)
-	}
 	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
 	var words []*syntax.Word
 	for w, err := range p.WordsSeq(strings.NewReader(text)) {
@@ -582,32 +515,6 @@ func (x *patternWord) mayBeCluster(words []word) bool {
 		}
 	}
 	return true
-}
-
-// wrappers run a command that is among their words.
-var wrappers = []string{
-	"sudo", "doas", "env", "timeout", "gtimeout", "nice", "ionice", "chrt", "taskset", "nohup", "setsid", "xargs", "parallel", "time",
-	"command", "builtin", "exec", "find", "fd", "stdbuf", "unbuffer", "watch", "strace", "ltrace", "busybox", "toybox", "flock",
-	"caffeinate", "chroot", "unshare", "nsenter", "systemd-run", "rlwrap", "script", "su", "runuser", "setpriv", "prlimit", "arch",
-}
-
-// appenders append words to the command that they run.
-var appenders = []string{"xargs", "parallel", "find", "fd"}
-
-// hiding are programs that run a command or a text elsewhere or in another language. The
-// value lists words without which they do not; none: they always do.
-var hiding = map[string][]string{
-	"ssh": nil, "npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil, "make": nil, "gmake": nil, "just": nil, "at": nil, "batch": nil,
-	"crontab": nil, "expect": nil, "gdb": nil, "lldb": nil, "tmux": nil, "screen": nil, "socat": nil, "osascript": nil, "wsl": nil,
-	"pwsh": nil, "powershell": nil, "powershell.exe": nil, "cmd": nil, "cmd.exe": nil, "ed": nil, "ex": nil, "vi": nil, "vim": nil,
-	"nvim": nil, "emacs": nil, "awk": nil, "gawk": nil, "mawk": nil, "nawk": nil, "tclsh": nil, "perl": nil, "ruby": nil, "lua": nil,
-	"docker": {"exec", "run", "compose"}, "podman": {"exec", "run", "compose"}, "nerdctl": {"exec", "run"},
-	"kubectl": {"exec", "run", "debug"}, "npm": {"exec", "x", "run", "run-script", "test", "start"}, "pnpm": {"exec", "dlx", "run"},
-	"yarn": {"exec", "dlx", "run"}, "bun": {"x", "run", "-e", "--eval"}, "pipx": {"run"}, "uv": {"run"}, "poetry": {"run"},
-	"python": {"-c", "-"}, "python2": {"-c", "-"}, "python3": {"-c", "-"}, "node": {"-e", "--eval", "-p", "--print", "-"}, "deno": {"eval", "run"},
-	"php": {"-r"}, "git": {"-c", "--config-env", "--exec-path", "bisect", "foreach", "rebase", "difftool", "mergetool", "filter-branch"},
-	"tar": {"--to-command", "--checkpoint-action", "-I", "--use-compress-program"}, "rsync": {"-e", "--rsh"}, "env": {"-S", "--split-string"},
-	"nc": {"-e", "-c"}, "ncat": {"-e", "-c"}, "vipe": nil, "sed": {"-f"},
 }
 
 // runsHidden reports whether a program may run a command that its words do not show.

@@ -9,21 +9,6 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/glob"
 )
 
-// subcommands are programs whose first word says what they do.
-var subcommands = []string{
-	"git", "go", "npm", "pnpm", "yarn", "cargo", "docker", "podman", "kubectl", "gh", "glab", "pip", "pip3", "uv", "poetry", "terraform",
-	"helm", "aws", "gcloud", "az", "apt", "apt-get", "brew", "systemctl", "rustup", "dotnet", "mvn", "gradle", "bundle", "rails", "mix", "deno", "bun",
-}
-
-// destructive are commands that a rule never generalizes. They are programs, or a program and
-// its subcommand.
-var destructive = []string{
-	"rm", "rmdir", "dd", "mkfs", "shred", "truncate", "mv", "chmod", "chown", "chgrp", "ln", "kill", "killall", "pkill", "reboot", "shutdown",
-	"mount", "umount", "curl", "wget", "nc", "scp", "rsync", "tee", "sed", "git push", "git reset", "git clean", "git checkout", "git restore", "git rm", "git branch",
-	"git tag", "git remote", "git config", "git stash", "git rebase", "git filter-branch", "git reflog", "git gc", "docker rm", "docker rmi", "docker system",
-	"docker volume", "kubectl delete", "kubectl apply", "terraform apply", "terraform destroy", "npm publish", "cargo publish", "gh api", "gh repo", "systemctl stop",
-}
-
 // Similar returns a value of $shell that allows commands like this one, and whether there is
 // one: the same programs with other operands, the options as they are, and the same files
 // and variables. Commands that destroy, and programs that run other commands, are allowed
@@ -39,7 +24,7 @@ func Similar(c *Command) (value map[string]any, ok bool) {
 			continue
 		}
 		p, ok := x.similar()
-		if !ok || len(commands) >= maxPatterns {
+		if !ok || len(commands) >= maxEntries {
 			return nil, false
 		}
 		if !slices.Contains(commands, p) {
@@ -100,5 +85,5 @@ func (c *simple) similar() (string, bool) {
 	if !exact {
 		text = strings.Join(words[:last+1], " ") + " **"
 	}
-	return text, len(text) <= maxPatternBytes && len(words) <= maxPatternWords
+	return text, len(text) <= maxEntry && len(words) <= maxPatternWords
 }

@@ -1,0 +1,62 @@
+package argument
+
+// runsText are builtins that run a text, or change what a later command means.
+var runsText = []string{
+	"eval", "source", ".", "exec", "trap", "alias", "hash", "enable", "bind", "complete", "compgen", "compopt", "mapfile",
+	"readarray", "fc", "coproc", "shopt", "emulate", "zmodload", "autoload",
+}
+
+// setsState are builtins that change variables or options of the shell.
+var setsState = []string{
+	"read", "set", "unset", "unalias", "getopts", "let", "declare", "typeset", "local", "readonly", "export", "nameref", "noglob", "nocorrect",
+}
+
+// setOptions are the words with which set changes nothing but how errors end and are shown.
+var setOptions = []string{"-e", "-u", "-x", "-eu", "-ex", "-ux", "-eux", "-euo", "-euxo", "-exo", "-eo", "-uo", "-o", "errexit", "nounset", "pipefail", "xtrace"}
+
+// shells run a text after -c, and otherwise a file or their input.
+var shells = []string{"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"}
+
+// lowerCase are variables in lower case that programs or zsh read.
+var lowerCase = []string{"path", "fpath", "cdpath", "manpath", "mailpath", "prompt", "argv", "status", "histchars", "watch"}
+
+// wrappers run a command that is among their words.
+var wrappers = []string{
+	"sudo", "doas", "env", "timeout", "gtimeout", "nice", "ionice", "chrt", "taskset", "nohup", "setsid", "xargs", "parallel", "time",
+	"command", "builtin", "exec", "find", "fd", "stdbuf", "unbuffer", "watch", "strace", "ltrace", "busybox", "toybox", "flock",
+	"caffeinate", "chroot", "unshare", "nsenter", "systemd-run", "rlwrap", "script", "su", "runuser", "setpriv", "prlimit", "arch",
+}
+
+// appenders append words to the command that they run.
+var appenders = []string{"xargs", "parallel", "find", "fd"}
+
+// hiding are programs that run a command or a text elsewhere or in another language. The
+// value lists words without which they do not; none: they always do.
+var hiding = map[string][]string{
+	"ssh": nil, "npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil, "make": nil, "gmake": nil, "just": nil, "at": nil, "batch": nil,
+	"crontab": nil, "expect": nil, "gdb": nil, "lldb": nil, "tmux": nil, "screen": nil, "socat": nil, "osascript": nil, "wsl": nil,
+	"pwsh": nil, "powershell": nil, "powershell.exe": nil, "cmd": nil, "cmd.exe": nil, "ed": nil, "ex": nil, "vi": nil, "vim": nil,
+	"nvim": nil, "emacs": nil, "awk": nil, "gawk": nil, "mawk": nil, "nawk": nil, "tclsh": nil, "perl": nil, "ruby": nil, "lua": nil,
+	"docker": {"exec", "run", "compose"}, "podman": {"exec", "run", "compose"}, "nerdctl": {"exec", "run"},
+	"kubectl": {"exec", "run", "debug"}, "npm": {"exec", "x", "run", "run-script", "test", "start"}, "pnpm": {"exec", "dlx", "run"},
+	"yarn": {"exec", "dlx", "run"}, "bun": {"x", "run", "-e", "--eval"}, "pipx": {"run"}, "uv": {"run"}, "poetry": {"run"},
+	"python": {"-c", "-"}, "python2": {"-c", "-"}, "python3": {"-c", "-"}, "node": {"-e", "--eval", "-p", "--print", "-"}, "deno": {"eval", "run"},
+	"php": {"-r"}, "git": {"-c", "--config-env", "--exec-path", "bisect", "foreach", "rebase", "difftool", "mergetool", "filter-branch"},
+	"tar": {"--to-command", "--checkpoint-action", "-I", "--use-compress-program"}, "rsync": {"-e", "--rsh"}, "env": {"-S", "--split-string"},
+	"nc": {"-e", "-c"}, "ncat": {"-e", "-c"}, "vipe": nil, "sed": {"-f"},
+}
+
+// subcommands are programs whose first word says what they do.
+var subcommands = []string{
+	"git", "go", "npm", "pnpm", "yarn", "cargo", "docker", "podman", "kubectl", "gh", "glab", "pip", "pip3", "uv", "poetry", "terraform",
+	"helm", "aws", "gcloud", "az", "apt", "apt-get", "brew", "systemctl", "rustup", "dotnet", "mvn", "gradle", "bundle", "rails", "mix", "deno", "bun",
+}
+
+// destructive are commands that a rule never generalizes. They are programs, or a program and
+// its subcommand.
+var destructive = []string{
+	"rm", "rmdir", "dd", "mkfs", "shred", "truncate", "mv", "chmod", "chown", "chgrp", "ln", "kill", "killall", "pkill", "reboot", "shutdown",
+	"mount", "umount", "curl", "wget", "nc", "scp", "rsync", "tee", "sed", "git push", "git reset", "git clean", "git checkout", "git restore", "git rm", "git branch",
+	"git tag", "git remote", "git config", "git stash", "git rebase", "git filter-branch", "git reflog", "git gc", "docker rm", "docker rmi", "docker system",
+	"docker volume", "kubectl delete", "kubectl apply", "terraform apply", "terraform destroy", "npm publish", "cargo publish", "gh api", "gh repo", "systemctl stop",
+}
