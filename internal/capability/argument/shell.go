@@ -192,6 +192,9 @@ func (s *Shell) Allows(c *Command, at Place) bool {
 	return true
 }
 
+// nothingNamed is why a text of harmless parts alone is not allowed: no deny rule would match it.
+const nothingNamed = "it has no command that a rule could name"
+
 // Line is a part of a command and why no allowing rule allows it; "" if one does.
 type Line struct{ Part, Why string }
 
@@ -209,7 +212,7 @@ func (s *Shell) parts(c *Command, at Place) iter.Seq2[string, string] {
 	return func(yield func(part, why string) bool) {
 		// A rule must name a part of it, so that a deny rule with the same patterns denies it.
 		named := len(c.files)+len(c.vars) > 0 || slices.ContainsFunc(c.calls, func(x simple) bool { return !x.known && !x.harmless() })
-		if c.unclear != "" && !yield("", c.unclear) || c.unclear == "" && !named && !yield("", "it has no command that a rule could name") {
+		if c.unclear != "" && !yield("", c.unclear) || c.unclear == "" && !named && !yield("", nothingNamed) {
 			return
 		}
 		for i := range c.calls {
