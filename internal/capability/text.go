@@ -53,7 +53,7 @@ func (w *Work) parse(text string) (*argument.Command, bool) {
 	if w.command != nil && w.text == text {
 		return w.command, w.Spend(1)
 	}
-	if !w.Spend(100 + 3*min(len(text), argument.MaxCommand)) {
+	if !w.Spend(100 + 6*min(len(text), argument.MaxCommand)) {
 		return nil, false
 	}
 	w.text, w.command = text, argument.Parse(text)

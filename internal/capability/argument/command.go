@@ -13,6 +13,10 @@ import (
 // MaxCommand bounds a command in bytes. A longer one is not parsed.
 const MaxCommand = 64 << 10
 
+// maxBrackets bounds the opening brackets and question marks in a command. The parser uses stack
+// for each level of them, and time that grows with the square.
+const maxBrackets = 2000
+
 // maxInner bounds the depth of commands in the words of other commands, as in
 // bash -c 'bash -c …'.
 const maxInner = 4
@@ -82,6 +86,9 @@ func parse(text string, depth int) *Command {
 		return r.command
 	case continued.MatchString(text):
 		r.hide("a line ends with a backslash where shells read it differently")
+		return r.command
+	case strings.Count(text, "(")+strings.Count(text, "{")+strings.Count(text, "`")+strings.Count(text, "?") > maxBrackets:
+		r.hide("it has more than 2,000 brackets")
 		return r.command
 	case depth > maxInner:
 		r.hide("commands are nested too deep")

@@ -109,6 +109,9 @@ func TestShell_LongEvasions(t *testing.T) {
 		"braces":           "echo " + strings.Repeat("{a,b}", many),
 		"continued":        "echo " + strings.Repeat("\\\n", many) + "$(git push)",
 		"just over 64 KiB": "echo " + strings.Repeat("a", 64<<10),
+		"brackets":         "echo " + strings.Repeat("'()'", maxBrackets+1),
+		"open brackets":    strings.Repeat("(", maxBrackets+1),
+		"a choice":         "echo $((" + strings.Repeat("1?", maxBrackets) + "1" + strings.Repeat(":1", maxBrackets) + "))",
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
