@@ -61,7 +61,7 @@ The settings name an environment variable or a file and never contain a token.`,
 		Args: program.NoArgs,
 		RunE: program.NoCommand,
 	}
-	c.AddCommand(newInstall(r.Env, target), newUninstall(r), newStatus(r), newSend(target))
+	c.AddCommand(newInstall(r.Env, target), newUninstall(r), newStatus(r), newSend(target), newImport(r.Env))
 	for _, sub := range c.Commands() {
 		run := sub.RunE
 		sub.RunE = func(c *cobra.Command, args []string) error { return finish(c.Context(), run(c, args)) }
