@@ -14,6 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/terminal/permissions"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 func newImport(env *program.Environment) *cobra.Command {
@@ -36,12 +37,15 @@ rule denies. Rules that were not translated are listed with the reason.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if o.Participant == "" {
+				o.Participant = args[0]
+			}
+			if !protocol.ValidParticipantID(o.Participant) {
+				return program.Usagef("--participant %q is no name of a participant", o.Participant)
+			}
 			files, err := ruleFiles(env, args[0], args[1:])
 			if err != nil {
 				return err
-			}
-			if o.Participant == "" {
-				o.Participant = args[0]
 			}
 			o.Home, err = env.Home()
 			if err != nil {
@@ -79,8 +83,17 @@ func ruleFiles(env *program.Environment, agent string, named []string) ([]permis
 		}
 	}
 	var out []permissions.File
+	seen := map[string]bool{} // the home directory may be the project
 	for _, path := range paths {
 		path = env.Path(path)
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return nil, err
+		}
+		if seen[absolute] {
+			continue
+		}
+		seen[absolute] = true
 		text, err := read(path)
 		switch {
 		case err != nil:
@@ -90,15 +103,11 @@ func ruleFiles(env *program.Environment, agent string, named []string) ([]permis
 		case text == nil:
 			continue
 		}
-		root, err := ruleRoot(path, user)
-		if err != nil {
-			return nil, err
-		}
 		managed := filepath.Base(path) == managedSettings || filepath.Base(filepath.Dir(path)) == managedFolder
-		out = append(out, permissions.File{Path: path, Root: root, Managed: managed, Text: text})
+		out = append(out, permissions.File{Path: path, Root: ruleRoot(absolute, user), Managed: managed, Text: text})
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no rules of %s were found in %s; name a file", agent, strings.Join(paths, ", "))
+		return nil, fmt.Errorf("there are no rules of %s: none of %s exists; name a file", agent, strings.Join(paths, ", "))
 	}
 	return out, nil
 }
@@ -166,18 +175,10 @@ func filesIn(env *program.Environment, dir, extension string) (paths []string, e
 
 // ruleRoot returns the folder that the rules of settings with one leading slash begin at: the
 // folder of the project, and of other settings their own.
-func ruleRoot(path, user string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	user, err = filepath.Abs(user)
-	if err != nil {
-		return "", err
-	}
+func ruleRoot(path, user string) string {
 	dir := filepath.Dir(path)
-	if filepath.Base(dir) == layouts["claude"].dir && dir != user {
-		return filepath.Dir(dir), nil
+	if filepath.Base(dir) == layouts["claude"].dir && dir != filepath.Clean(user) {
+		return filepath.Dir(dir)
 	}
-	return dir, nil
+	return dir
 }

@@ -81,7 +81,7 @@ func (t *translation) claudeRule(f *File, r Rule) {
 	all := specifier != "" && strings.Trim(specifier, "*") == "" && (tool == "Bash" || tool == "PowerShell")
 	switch {
 	case r.Effect != allow && !bare && isParameter(tool, specifier):
-		t.claudeParameter(r, tool, specifier)
+		t.claudeParameter(f, r, tool, specifier)
 	case strings.HasPrefix(tool, "mcp__"):
 		t.claudeMCP(r, tool, bare)
 	case bare || all:
@@ -93,7 +93,7 @@ func (t *translation) claudeRule(f *File, r Rule) {
 
 // isParameter reports whether a specifier is parameter:value.
 func isParameter(tool, specifier string) bool {
-	return parameter.MatchString(specifier) && !strings.HasSuffix(specifier, ":*") && !drive.MatchString(specifier) && tool != "WebFetch" && tool != "PowerShell"
+	return parameter.MatchString(specifier) && !strings.HasSuffix(specifier, ":*") && !drive.MatchString(specifier) && tool != "WebFetch" && tool != "PowerShell" && tool != "Skill"
 }
 
 // claudeTool translates a rule for all calls of a tool.
@@ -161,7 +161,7 @@ func serverGlob(tool string, one bool) string {
 }
 
 // claudeParameter translates Tool(parameter:value), which only rules that ask or deny may be.
-func (t *translation) claudeParameter(r Rule, tool, specifier string) {
+func (t *translation) claudeParameter(f *File, r Rule, tool, specifier string) {
 	found := parameter.FindStringSubmatch(specifier)
 	name, value := found[1], strings.TrimSpace(found[2])
 	pattern, ok := textPattern(value)
@@ -176,8 +176,8 @@ func (t *translation) claudeParameter(r Rule, tool, specifier string) {
 		t.add(r, toolNames(tool), object{{name, []any{number(value), value}}}, "")
 	default:
 		t.add(r, toolNames(tool), object{{name, pattern}}, "")
-		if tool == "Bash" { // or a command with a colon
-			t.restrict(r, tool, specifier)
+		if primary[tool] != "" || tool == "Agent" || tool == "Task" { // or a text with a colon
+			t.claudeSpecifier(f, r, tool, specifier)
 		}
 	}
 }

@@ -19,8 +19,12 @@ var codexEffects = map[string]string{"allow": allow, "prompt": ask, "forbidden":
 // codexSettings are settings of Codex that decide about calls too.
 var codexSettings = []string{"approval_policy", "approvals_reviewer", "sandbox_mode", "default_permissions"}
 
-// maxAlternatives bounds the commands of a rule.
-const maxAlternatives = 64
+// Bounds of the commands of a rule, and of config.toml in bytes, since its parser has none for
+// lists in lists.
+const (
+	maxAlternatives = 64
+	maxConfig       = 256 << 10
+)
 
 // codex translates a file of rules of Codex, or its configuration.
 func (t *translation) codex(f *File) error {
@@ -240,6 +244,9 @@ func (t *translation) restrictPrefix(r Rule, tokens [][]string) {
 
 // codexConfig leaves the settings of config.toml that decide about calls.
 func (t *translation) codexConfig(f *File) error {
+	if len(f.Text) > maxConfig {
+		return fmt.Errorf("%s has more than %d bytes", f.Path, maxConfig)
+	}
 	values := map[string]any{}
 	if _, err := toml.Decode(string(f.Text), &values); err != nil {
 		var at toml.ParseError

@@ -145,9 +145,10 @@ func (p *place) restricted(windows bool) (pattern any, ok bool) {
 	var out []string
 	for _, start := range starts {
 		for _, end := range []string{"", "/**"} {
-			out = append(out, start+glob+end)
-			if windows {
-				out = append(out, strings.ReplaceAll(start+glob+end, "/", `\`))
+			text := start + glob + end
+			out = append(out, text)
+			if windows && strings.Contains(text, "/") {
+				out = append(out, strings.ReplaceAll(text, "/", `\`))
 			}
 		}
 	}

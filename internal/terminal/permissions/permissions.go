@@ -197,8 +197,8 @@ func (t *translation) finish() {
 		l := &t.commands[i]
 		for from := 0; from < len(l.patterns); {
 			to, size := from, 0
-			for to < len(l.patterns) && to-from < maxCommands && (to == from || size+len(l.patterns[to]) <= maxCommandBytes) {
-				size += len(l.patterns[to])
+			for to < len(l.patterns) && to-from < maxCommands && (to == from || size <= maxCommandBytes) {
+				size += len(encode(l.patterns[to]))
 				to++
 			}
 			arguments := object{{"command", object{{"$shell", object{{"commands", slices.Clone(l.patterns[from:to])}}}}}}

@@ -139,9 +139,9 @@ func (t *translation) restrict(r Rule, tool, text string) {
 
 // within returns a glob for the texts that contain a text with stars.
 func within(text string) string {
-	glob := "**" + doubleStars(text)
-	if len(glob) > maxGlob-2 {
-		glob = strings.ToValidUTF8(glob[:maxGlob-2], "")
+	glob := doubleStars("*" + text + "*")
+	if len(glob) > maxGlob {
+		glob = strings.TrimRight(strings.ToValidUTF8(glob[:maxGlob-2], ""), "*") + "**"
 	}
-	return strings.TrimRight(glob, "*") + "**"
+	return glob
 }
