@@ -47,16 +47,16 @@ func (t *translation) codex(f *File) error {
 		case isText(s): // a comment
 		case call == nil:
 			t.leave(r, "it is no call of prefix_rule; only rules that are written out are translated")
-		case name(call.Fn) == "prefix_rule":
+		case identifier(call.Fn) == "prefix_rule":
 			if err := t.prefixRule(r, call); err != nil {
 				return fmt.Errorf("%s:%d: %w", f.Path, start.Line, err)
 			}
-		case name(call.Fn) == "host_executable":
+		case identifier(call.Fn) == "host_executable":
 			t.leave(r, "capabilities compare the name of a program, and know no folders of programs")
-		case name(call.Fn) == "network_rule":
+		case identifier(call.Fn) == "network_rule":
 			t.leave(r, "it is about the network of commands, not about calls")
 		default:
-			t.leave(r, "%s is not known", name(call.Fn))
+			t.leave(r, "%s is not known", identifier(call.Fn))
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func isText(s syntax.Stmt) bool {
 	return ok
 }
 
-func name(e syntax.Expr) string {
+func identifier(e syntax.Expr) string {
 	if id, ok := e.(*syntax.Ident); ok {
 		return id.Name
 	}
@@ -109,7 +109,7 @@ func (t *translation) prefixRule(r Rule, call *syntax.CallExpr) error {
 	args := map[string]syntax.Expr{}
 	for i, arg := range call.Args {
 		if x, ok := arg.(*syntax.BinaryExpr); ok && x.Op == syntax.EQ {
-			args[name(x.X)] = x.Y
+			args[identifier(x.X)] = x.Y
 		} else if i < 2 {
 			args[[]string{"pattern", "decision"}[i]] = arg
 		}

@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// Bounds of a folder of $path, in bytes and in segments.
+const (
+	maxPath     = 1024
+	maxSegments = 250
+)
+
 // place is a path of a rule.
 type place struct {
 	path     string // with slashes, and without a slash at the end
@@ -18,7 +24,11 @@ var (
 	drive      = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 	driveSlash = regexp.MustCompile(`^/([A-Za-z])(/|$)`)
 	class      = regexp.MustCompile(`\[[^\]]*\]`)
+	// folder matches the folders of $path: names that all systems read in the same way.
+	folder = regexp.MustCompile(`^(/|[A-Za-z]:(/|$))?(` + name + `(/` + name + `)*)?$`)
 )
+
+const name = `[^/\\:%$~{}*?"<>|]*[^/\\:%$~{}*?"<>|. ]`
 
 // claudePath reads a path of Claude Code: //x is absolute, /x begins at the folder of the
 // settings, ~/x at the home directory, and others at the working directory.
@@ -98,8 +108,15 @@ func (p *place) below() object {
 		path = "/"
 	case path == "":
 		path = "."
+	case strings.HasSuffix(path, ":"):
+		path += "/"
 	}
 	return object{{"$path", object{{"below", path}}}}
+}
+
+// plain reports whether $path can name the path.
+func (p *place) plain() bool {
+	return !p.glob && len(p.path) <= maxPath && strings.Count(p.path, "/") < maxSegments && folder.MatchString(p.path) && !strings.ContainsFunc(p.path, invisible)
 }
 
 // allows returns why no matcher of an allowing rule is for the path.
@@ -107,8 +124,8 @@ func (p *place) allows() error {
 	switch {
 	case p.glob:
 		return errors.New("a pattern of names; $path has whole folders")
-	case !p.absolute && strings.Contains("/"+p.path+"/", "/../"):
-		return errors.New("it leaves the working directory")
+	case !p.plain():
+		return errors.New("it has .., a name that some systems read otherwise, or is too long")
 	}
 	return nil
 }
@@ -125,7 +142,7 @@ func (p *place) note() string {
 // stands for that name in all folders.
 func (p *place) restricted(windows bool) (pattern any, ok bool) {
 	parent := strings.LastIndex("/"+p.path+"/", "/../")
-	if !p.glob && parent < 0 && (p.absolute || p.path == "" || strings.Contains(p.path, "/")) {
+	if p.plain() && (p.absolute || p.path == "" || strings.Contains(p.path, "/")) {
 		return p.below(), true
 	}
 	glob := p.path

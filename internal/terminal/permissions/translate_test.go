@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -105,7 +106,7 @@ func TestTranslate_Bounds(t *testing.T) {
 		rules = append(rules, fmt.Sprintf("Bash(run %d %s)", i, strings.Repeat("x", i)))
 	}
 	long := strings.Repeat("y", 5000)
-	text := string(encode(map[string]any{"permissions": map[string]any{"allow": append(rules, "Bash("+long+" *)", "Read("+long+")", long), "deny": []string{"Bash(rm " + long + ")", "Read(" + long + "/**)", "Edit(" + long + "/x/**)", long}}}))
+	text := string(encode(map[string]any{"permissions": map[string]any{"allow": append(rules, "Bash("+long+" *)", "Read("+long+")", "Read(//"+long[:2000]+")", "WebFetch(domain:"+long[:300]+")", long), "deny": []string{"Bash(rm " + long + ")", "Read(" + long + "/**)", "Edit(" + long + "/x/**)", "Read(//" + long[:2000] + ")", "WebFetch(domain:" + long[:300] + ")", long}}}))
 	result, err = Translate("claude", []File{{Path: "f", Text: []byte(text)}}, Options{Participant: "claude"})
 	if err != nil {
 		t.Fatal(err)
@@ -119,84 +120,86 @@ func TestTranslate_Bounds(t *testing.T) {
 			}
 		}
 	}
-	if commands != 100 || len(result.Left) != 4 {
+	if commands != 100 || len(result.Left) != 6 {
 		t.Errorf("%d commands, left %d", commands, len(result.Left))
 	}
 	compile(t, result)
 }
 
-// compile compiles the capabilities, with any value in place of $shell, $path and $url.
+// compile compiles the capabilities.
 func compile(t *testing.T, result *Result) *capability.Set {
 	t.Helper()
 	var out []*capability.Capability
 	for i := range result.Capabilities {
-		text := result.Capabilities[i].value.json()
-		if len(text) > 4096 {
-			t.Errorf("a capability of %d bytes", len(text))
-		}
-		doc, err := protocol.ParseJSON(encode(untyped(result.Capabilities[i].value)), protocol.MaxDepth)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := capability.Parse(doc.Root())
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		out = append(out, c)
+		out = append(out, compileOne(t, result.Capabilities[i].value))
 	}
 	return capability.NewSet(out...)
 }
 
-func untyped(v any) any {
-	switch v := v.(type) {
-	case object:
-		var out object
-		for _, m := range v {
-			if strings.HasPrefix(m.key, "$") {
-				return "**"
-			}
-			out = append(out, member{m.key, untyped(m.value)})
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = untyped(v[i])
-		}
-		return out
+func compileOne(t *testing.T, value object) *capability.Capability {
+	t.Helper()
+	doc, err := protocol.ParseJSON(value.json(), protocol.MaxDepth)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return v
+	c, err := capability.Parse(doc.Root())
+	if err != nil {
+		t.Fatalf("%s: %v", value.json(), err)
+	}
+	return c
 }
 
 // What is asked about can be proposed, and what is denied cannot.
 func TestTranslate_Effects(t *testing.T) {
-	text := `{"permissions":{"allow":["Bash","Read","WebFetch","mcp__files"],"ask":["Bash(git push *)","WebFetch"],"deny":["Bash(* --force)","mcp__files__delete_*"]}}`
-	result, err := Translate("claude", []File{{Path: "f", Text: []byte(text)}}, Options{Participant: "claude"})
+	text := `{"permissions":{
+		"allow":["Bash(git:*)","Bash(ls *)","Read(./docs/**)","Edit(/src/**)","WebFetch(domain:*.example.com)","mcp__files"],
+		"ask":["Bash(git push *)","WebFetch(domain:api.example.com)","Edit(src/vendor/**)"],
+		"deny":["Bash(* --force)","Bash(rm:*)","mcp__files__delete_*","Read(.env)","Edit(src/secret/**)"]}}`
+	result, err := Translate("claude", []File{{Path: "f", Root: "/repo", Text: []byte(text)}}, Options{Participant: "claude"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := result.Capabilities
-	result.Capabilities = append(own, Capability{value: object{{"kind", "mcp.proposal"}}})
+	result.Capabilities = append(result.Capabilities, Capability{value: object{{"kind", "mcp.proposal"}}})
 	set := compile(t, result)
 	for _, test := range []struct {
 		name, arguments   string
 		request, proposal bool
 	}{
-		{"Read", `{"file_path":"/x"}`, true, true},
+		{"Bash", `{"command":"git diff HEAD"}`, true, true},
+		{"Bash", `{"command":"git diff --stat"}`, false, true},
+		{"Bash", `{"command":"git status && ls x"}`, true, true},
+		{"Bash", `{"command":"git status; whoami"}`, false, true},
+		{"Bash", `{"command":"git push origin main"}`, false, true},
+		{"Bash", `{"command":"git fetch --force"}`, false, false},
+		{"Bash", `{"command":"ls a; rm -rf b"}`, false, false},
+		{"Bash", `{"command":"git status; sudo rm b"}`, false, false},
+		{"Read", `{"file_path":"/repo/docs/x.md"}`, true, true},
+		{"Read", `{"file_path":"/repo/docs/../x.md"}`, false, true},
+		{"Read", `{"file_path":"/repo/docs/.env"}`, false, false},
+		{"Read", `{"file_path":"/etc/passwd"}`, false, true},
+		{"Edit", `{"file_path":"/repo/src/a.go"}`, true, true},
+		{"Write", `{"file_path":"/repo/src/a.go"}`, true, true},
+		{"Write", `{"file_path":"/repo/src/vendor/a.go"}`, false, true},
+		{"Write", `{"file_path":"/repo/src/secret/a.go"}`, false, false},
+		{"Write", `{"file_path":"/repo/src/.env"}`, false, false},
+		{"NotebookEdit", `{"notebook_path":"/repo/src/a.ipynb"}`, true, true},
+		{"WebFetch", `{"url":"https://www.example.com/x"}`, true, true},
+		{"WebFetch", `{"url":"https://api.example.com/x"}`, false, true},
+		{"WebFetch", `{"url":"https://example.org"}`, false, true},
 		{"mcp__files__list", `{}`, true, true},
 		{"mcp__files__delete_all", `{}`, false, false},
-		{"WebFetch", `{"url":"https://example.com"}`, false, true},
-		{"Bash", `{"command":"git commit --force"}`, false, false},
-		{"Write", `{}`, false, true},
+		{"mcp__other__list", `{}`, false, true},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(test.name+" "+test.arguments, func(t *testing.T) {
 			payload := fmt.Sprintf(`{"method":"tools/call","params":{"name":%q,"arguments":%s}}`, test.name, test.arguments)
 			doc, err := protocol.ParseJSON([]byte(payload), protocol.MaxDepth)
 			if err != nil {
 				t.Fatal(err)
 			}
-			request := set.Decide(&capability.Request{Kind: protocol.KindMCPRequest, Payload: doc.Root(), To: []protocol.ParticipantID{"claude"}}).Allowed
-			proposal := set.Decide(&capability.Request{Kind: protocol.KindMCPProposal, Payload: doc.Root()}).Allowed
+			r := capability.Request{Kind: protocol.KindMCPRequest, Payload: doc.Root(), To: []protocol.ParticipantID{"claude"}, Place: argument.Place{Root: "/repo", Dir: "/repo"}}
+			request := set.Decide(&r).Allowed
+			r.Kind, r.To = protocol.KindMCPProposal, nil
+			proposal := set.Decide(&r).Allowed
 			if request != test.request || proposal != test.proposal {
 				t.Errorf("request %v, proposal %v", request, proposal)
 			}
