@@ -39,9 +39,10 @@ func (t *translation) codex(f *File) error {
 		}
 		return fmt.Errorf("%s: %w", f.Path, err)
 	}
+	lines := strings.Split(string(f.Text), "\n")
 	for _, s := range file.Stmts {
 		start, end := s.Span()
-		r := Rule{setting, source(f.Text, start, end), f.Path, int(start.Line)}
+		r := Rule{setting, source(lines, start, end), f.Path, int(start.Line)}
 		call := callOf(s)
 		switch {
 		case isText(s): // a comment
@@ -63,8 +64,7 @@ func (t *translation) codex(f *File) error {
 }
 
 // source returns the text of a statement on one line.
-func source(text []byte, start, end syntax.Position) string {
-	lines := strings.Split(string(text), "\n")
+func source(lines []string, start, end syntax.Position) string {
 	return strings.Join(strings.Fields(strings.Join(lines[start.Line-1:min(int(end.Line), len(lines))], " ")), " ")
 }
 

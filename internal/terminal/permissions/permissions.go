@@ -94,7 +94,7 @@ type Left struct {
 
 // Translate translates the rules of an agent, which is claude, codex or cursor.
 func Translate(program string, files []File, o Options) (*Result, error) {
-	t := &translation{o: o, Result: &Result{Program: program, Participant: o.Participant}}
+	t := &translation{o: o, seen: map[string]bool{}, Result: &Result{Program: program, Participant: o.Participant}}
 	read := map[string]func(*File) error{"claude": t.claude, "codex": t.codex, "cursor": t.cursor}[program]
 	if program == "claude" {
 		if err := t.findManaged(files); err != nil {
@@ -117,6 +117,17 @@ type translation struct {
 	// managedOnly is set if rules that allow count in managed settings alone.
 	managedOnly bool
 	commands    []commandList
+	seen        map[string]bool // the texts of capabilities and commands
+}
+
+// first reports whether a text is the first one of its kind.
+func (t *translation) first(parts ...string) bool {
+	key := strings.Join(parts, "\x00")
+	if t.seen[key] {
+		return false
+	}
+	t.seen[key] = true
+	return true
 }
 
 // commandList collects the commands of a tool, because a command line is allowed if each of
@@ -144,7 +155,7 @@ func (t *translation) command(r Rule, tool, pattern, note string) {
 		t.commands = append(t.commands, commandList{effect: r.Effect, tool: tool})
 	}
 	l := &t.commands[at]
-	if !slices.Contains(l.patterns, pattern) {
+	if t.first(r.Effect, tool, pattern) {
 		l.patterns = append(l.patterns, pattern)
 		l.sources = append(l.sources, Source{r, note})
 	}
@@ -165,8 +176,7 @@ func (t *translation) add(r Rule, tools []string, arguments any, note string) {
 		}
 		return
 	}
-	same := func(x Capability) bool { return bytes.Equal(x.value.json(), c.value.json()) }
-	if !slices.ContainsFunc(t.Capabilities, same) {
+	if t.first(string(c.value.json())) {
 		t.Capabilities = append(t.Capabilities, c)
 	}
 }
@@ -243,8 +253,11 @@ func (t *translation) rules(f *File, effect, name string, list protocol.Value) (
 	default:
 		return nil, fmt.Errorf("%s:%d: %s: expected an array of texts", f.Path, lineOf(f.Text, list.Offset()), name)
 	}
+	line, at := 1, 0
 	for v := range list.Elements {
-		r := Rule{effect, v.Text(), f.Path, lineOf(f.Text, v.Offset())}
+		line += bytes.Count(f.Text[at:v.Offset()], []byte("\n"))
+		at = v.Offset()
+		r := Rule{effect, v.Text(), f.Path, line}
 		if v.Type() != protocol.TypeString {
 			r.Text = string(v.Raw())
 			t.leave(r, "it is no text")
