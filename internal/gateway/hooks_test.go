@@ -153,6 +153,7 @@ spaces:
           - mcp.proposal
           - {kind: mcp.request, to: claude, payload: {params: {name: Bash, arguments: {command: {$shell: {commands: ["git diff **"], read: preset, write: {below: build}}}}}}}
           - {kind: mcp.request, to: claude, payload: {params: {name: Write, arguments: {file_path: {$path: {below: docs, not: "**/.git/**"}}}}}}
+          - {kind: "mcp.*", payload: {params: {name: Write, arguments: {file_path: {$path: {below: secret}}}}}, deny: true}
           - {kind: mcp.request, to: claude, payload: {params: {name: WebFetch, arguments: {url: {$url: {host: "*.example.com"}}}}}}
 `)
 	fires(t, g, "claude", "UserPromptSubmit", nil, none)
@@ -167,6 +168,7 @@ spaces:
 		{"Write", "file_path", "/home/user/x/docs/../src/a.go", ask},
 		{"Write", "file_path", "/home/user/y/docs/a.md", ask},
 		{"Write", "file_path", "docs/.git/config", ask},
+		{"Write", "file_path", "/home/user/x/secret/key", permissionDecision("deny", "The capabilities of claude in the space lab allow neither this call nor a proposal of it.")},
 		{"WebFetch", "url", "https://api.example.com/v1", allow},
 		{"WebFetch", "url", "https://example.com.evil.example/", ask},
 	} {

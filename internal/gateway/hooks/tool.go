@@ -75,7 +75,7 @@ func (h *hook) beforeTool() (answer, error) {
 	case allowed:
 		return answer{}, nil
 	}
-	if may, _ := h.caller.Space.Rights(h.caller.ID, &protocol.Envelope{Kind: protocol.KindMCPProposal, Context: path, Payload: h.callPayload()}); may {
+	if may, _ := h.caller.Space.Rights(h.caller.ID, &protocol.Envelope{Kind: protocol.KindMCPProposal, Context: path, Payload: h.callPayload("participant_id", string(h.caller.ID))}); may {
 		if h.headless {
 			return h.proposeBefore(key, c)
 		}
