@@ -120,6 +120,10 @@ func ParticipantIn(payload Value, field string) ParticipantID {
 // that makes the call itself names the folder that relative paths in it are relative to.
 const MetaWorkingDirectory = "meup/cwd"
 
+// MetaRealPaths is the key of _meta beside MetaWorkingDirectory that has an object: by the text
+// of a path in the arguments, the path that it leads to by symbolic links.
+const MetaRealPaths = "meup/real_paths"
+
 // maxPause bounds a pause, because a time.Duration is at most about 292 years.
 const maxPause = 100 * 365 * 24 * time.Hour
 

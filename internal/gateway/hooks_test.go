@@ -174,6 +174,14 @@ spaces:
 	} {
 		fires(t, g, "claude", "PreToolUse", map[string]any{"tool_use_id": x.value, "tool_name": x.tool, "tool_input": map[string]any{x.key: x.value}}, x.want)
 	}
+	fires(t, g, "claude", "PreToolUse", map[string]any{
+		"tool_use_id": "link", "tool_name": "Write", "tool_input": map[string]any{"file_path": "docs/link/a.md"},
+		"meup_real_paths": map[string]string{"docs/link/a.md": "/home/user/x/src/a.md"},
+	}, ask)
+	fires(t, g, "claude", "PreToolUse", map[string]any{
+		"tool_use_id": "link2", "tool_name": "Write", "tool_input": map[string]any{"file_path": "docs/link/b.md"},
+		"meup_real_paths": map[string]string{"docs/link/b.md": "/home/user/x/docs/c/b.md"},
+	}, allow)
 	_, log := story(t, g, "bob")
 	for _, e := range log {
 		if e.Kind == protocol.KindMCPRequest {

@@ -24,6 +24,9 @@ const (
 type Place struct {
 	Root string // of the paths of a rule
 	Dir  string // of the path of an argument
+	// Real has, by the text of a path in an argument, the path without symbolic links, as far
+	// as the host of the tool reports it. A rule then matches both.
+	Real map[string]string
 }
 
 // Error is an error in the value of a matcher.

@@ -108,8 +108,21 @@ func (p *Path) Cost(n int) int {
 	return 64 + 8*p.folders + min(n, maxArgument)*(16+p.globBytes)
 }
 
-// Match reports whether the text is one of the paths.
+// Match reports whether the text is one of the paths, and so is what it leads to by symbolic links.
 func (p *Path) Match(text string, at Place) Verdict {
+	verdict := p.match(text, at)
+	real, ok := at.Real[text]
+	if !ok {
+		return verdict
+	}
+	other := p.match(real, at)
+	if verdict != other {
+		return Maybe
+	}
+	return verdict
+}
+
+func (p *Path) match(text string, at Place) Verdict {
 	argument, err := readArgument(text)
 	if err != nil {
 		return Maybe

@@ -364,7 +364,9 @@ var (
 	somePart = rapid.SampledFrom([]string{"a", "b", "A", ".", "..", "", "*", "**", "~", "C:", ".git", "a b"})
 	someGlob = rapid.Map(rapid.SliceOfN(somePart, 1, 4), func(parts []string) string { return strings.Join(parts, "/") })
 	aPath    = rapid.OneOf(somePath, someGlob)
-	aPlace   = rapid.SampledFrom([]Place{{}, {"/a", "/a"}, {"/a", "/a/b"}, {"/b", ""}, {"", "/a"}, {"C:/a", "C:/A/b"}, {"~", "~/a"}})
+	aPlace   = rapid.SampledFrom([]Place{
+		{}, {Root: "/a", Dir: "/a"}, {Root: "/a", Dir: "/a/b"}, {Root: "/b"}, {Dir: "/a"}, {Root: "C:/a", Dir: "C:/A/b"}, {Root: "~", Dir: "~/a"},
+	})
 )
 
 // somePattern draws a matcher, which may be nil.
@@ -487,5 +489,28 @@ func BenchmarkPath_Match(b *testing.B) {
 			}
 			b.ReportMetric(20*float64(p.Cost(len(bb.text))), "ns-charged/op")
 		})
+	}
+}
+
+// TestPath_Real checks that a path and what it leads to must both match.
+func TestPath_Real(t *testing.T) {
+	p := mustPath(t, `{"below":"docs"}`)
+	for name, x := range map[string]struct {
+		real string
+		want Verdict
+	}{
+		"inside":  {"docs/b", Yes},
+		"outside": {"/etc/passwd", Maybe},
+		"other":   {"src/b", Maybe},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := p.Match("docs/a", Place{Real: map[string]string{"docs/a": x.real}})
+			if got != x.want {
+				t.Errorf("got %v, want %v", got, x.want)
+			}
+		})
+	}
+	if got := p.Match("docs/c", Place{Real: map[string]string{"docs/a": "/etc"}}); got != Yes {
+		t.Errorf("the links of another path count: %v", got)
 	}
 }

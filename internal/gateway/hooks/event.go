@@ -7,16 +7,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of the texts of an event, in bytes.
 const (
-	maxName    = 256
-	maxFolder  = 4096
-	maxMessage = 16 << 10 // of a prompt or a displayed message
-	maxResult  = 32 << 10
+	maxName      = 256
+	maxFolder    = 4096
+	maxRealPaths = 32 << 10
+	maxMessage   = 16 << 10 // of a prompt or a displayed message
+	maxResult    = 32 << 10
 )
 
 // event is the report of a hook of any program. Fields that are absent or of
@@ -39,6 +41,7 @@ type event struct {
 var (
 	errNotObject = errors.New("the body is not a JSON object")
 	errArguments = errors.New("tool_input: expected a JSON object")
+	errRealPaths = errors.New(api.HookRealPaths + ": expected a JSON object of at most 32 KiB")
 	errCommand   = errors.New("command: expected a text")
 	errNoName    = errors.New("the event has no hook_event_name")
 	errNoTool    = errors.New("the event has no tool_name")
@@ -71,6 +74,10 @@ func decode(p *program, body []byte) (event, error) {
 	case protocol.TypeObject, protocol.TypeNone, protocol.TypeNull:
 	default:
 		e.unread = cmp.Or(e.unread, errArguments)
+	}
+	real := v.Get(api.HookRealPaths)
+	if real.Exists() && (real.Type() != protocol.TypeObject || len(real.Raw()) > maxRealPaths) {
+		e.unread = cmp.Or(e.unread, errRealPaths)
 	}
 	return e, nil
 }

@@ -21,8 +21,15 @@ import (
 // callPayload returns the payload of the request or the proposal of a call.
 func (h *hook) callPayload(more ...any) json.RawMessage {
 	params := map[string]any{"name": h.tool, "arguments": json.RawMessage(h.input())}
+	meta := make(map[string]any)
 	if dir := h.folder(); dir != "" {
-		params["_meta"] = map[string]string{protocol.MetaWorkingDirectory: dir}
+		meta[protocol.MetaWorkingDirectory] = dir
+	}
+	if real := h.body.Get(api.HookRealPaths); real.Exists() {
+		meta[protocol.MetaRealPaths] = json.RawMessage(real.Raw())
+	}
+	if len(meta) > 0 {
+		params["_meta"] = meta
 	}
 	return object(append(more, "method", "tools/call", "params", params)...)
 }

@@ -212,8 +212,14 @@ func (c *Config) place(from protocol.ParticipantID, to []protocol.ParticipantID,
 	root := c.Participants[to[0]].Root
 	at := argument.Place{Root: root, Dir: root}
 	if to[0] == from {
-		if dir := call.Get("params").Get("_meta").Get(protocol.MetaWorkingDirectory).Text(); dir != "" {
-			at = argument.Place{Root: cmp.Or(root, dir), Dir: dir}
+		meta := call.Get("params").Get("_meta")
+		dir := meta.Get(protocol.MetaWorkingDirectory).Text()
+		at = argument.Place{Root: cmp.Or(root, dir), Dir: cmp.Or(dir, root)}
+		for text, real := range meta.Get(protocol.MetaRealPaths).Members {
+			if at.Real == nil {
+				at.Real = make(map[string]string)
+			}
+			at.Real[text.Text()] = real.Text()
 		}
 	}
 	return at

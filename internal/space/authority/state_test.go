@@ -3,6 +3,7 @@ package authority
 import (
 	"encoding/hex"
 	"fmt"
+	"reflect"
 	"runtime"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ func TestConfig_Place(t *testing.T) {
 		"the folder of a stranger":   {"mcp.request", "coder", []protocol.ParticipantID{"files"}, `{"params":{"_meta":{"meup/cwd":"/etc"}}}`, argument.Place{Root: "/srv", Dir: "/srv"}},
 		"its own folder":             {"mcp.request", "coder", []protocol.ParticipantID{"coder"}, `{"params":{"_meta":{"meup/cwd":"/repo/web"}}}`, argument.Place{Root: "/repo", Dir: "/repo/web"}},
 		"its own folder, no root":    {"mcp.request", "guest", []protocol.ParticipantID{"guest"}, `{"params":{"_meta":{"meup/cwd":"/home"}}}`, argument.Place{Root: "/home", Dir: "/home"}},
+		"its links":                  {"mcp.request", "coder", []protocol.ParticipantID{"coder"}, `{"params":{"_meta":{"meup/real_paths":{"docs/a":"/etc/a"}}}}`, argument.Place{Root: "/repo", Dir: "/repo", Real: map[string]string{"docs/a": "/etc/a"}}},
 		"no root":                    {"mcp.request", "coder", []protocol.ParticipantID{"guest"}, `{}`, argument.Place{}},
 		"several":                    {"mcp.request", "coder", []protocol.ParticipantID{"files", "coder"}, `{}`, argument.Place{}},
 		"all":                        {"mcp.request", "coder", nil, `{"params":{"_meta":{"meup/cwd":"/etc"}}}`, argument.Place{}},
@@ -42,7 +44,7 @@ func TestConfig_Place(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := c.Request(x.from, &protocol.Envelope{Kind: x.kind, To: x.to}, doc.Root()).Place
-			if got != x.want {
+			if !reflect.DeepEqual(got, x.want) {
 				t.Errorf("got %+v, want %+v", got, x.want)
 			}
 		})

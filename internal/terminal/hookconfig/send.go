@@ -138,7 +138,7 @@ func send(ctx context.Context, c *cobra.Command, args []string, target func(*cob
 	if len(event) > maxEvent {
 		return fmt.Errorf("the event has more than %d bytes", maxEvent)
 	}
-	answer, err := t.post(ctx, at, event)
+	answer, err := t.post(ctx, at, withRealPaths(event))
 	if err != nil {
 		return err
 	}

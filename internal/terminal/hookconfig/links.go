@@ -1,0 +1,61 @@
+package hookconfig
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/capability"
+)
+
+// withRealPaths adds to the event of a call where the paths of its arguments lead by symbolic
+// links, which the gateway cannot see. An event without such links is returned as it is.
+func withRealPaths(event []byte) []byte {
+	var e struct {
+		Folder    string                     `json:"cwd"`
+		Arguments map[string]json.RawMessage `json:"tool_input"`
+	}
+	if json.Unmarshal(event, &e) != nil {
+		return event
+	}
+	real := make(map[string]string)
+	for _, key := range capability.PathKeys {
+		var path string
+		if json.Unmarshal(e.Arguments[key], &path) != nil || path == "" {
+			continue
+		}
+		full := path
+		if !filepath.IsAbs(path) {
+			full = e.Folder + string(filepath.Separator) + path // a .. behind a link leaves its target
+		}
+		if to := realPath(full); filepath.IsAbs(full) && to != filepath.Clean(full) {
+			real[path] = to
+		}
+	}
+	if len(real) == 0 {
+		return event
+	}
+	added, err := json.Marshal(real)
+	if err != nil {
+		return event
+	}
+	// The rest stays as it is, so that the gateway reads what the agent wrote.
+	end := bytes.LastIndexByte(event, '}')
+	return fmt.Appendf(event[:end:end], ",%q:%s}", api.HookRealPaths, added)
+}
+
+// realPath resolves the links of a path, of which the last parts may not exist yet.
+func realPath(path string) string {
+	to, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return to
+	}
+	i := strings.LastIndexByte(path, filepath.Separator)
+	if i <= 0 {
+		return path
+	}
+	return filepath.Join(realPath(path[:i]), path[i+1:])
+}
