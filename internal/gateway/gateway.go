@@ -161,6 +161,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	}
 	g.auth = access.NewTokenAuthenticator(tokensOf(cfg), access.TokenOptions{Invites: invites{g.hub, &g.admin}, Log: g.log})
 	g.readDirectory(g.background)
+	g.notePolicy(cfg)
 	if g.cluster != nil {
 		g.cluster.attach(g.hub)
 	}
@@ -258,6 +259,7 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 		g.log.Error("the safety settings were not changed", "error", err)
 	}
 	g.turns.Remask()
+	g.notePolicy(cfg)
 	return fixedDifferences(g.options.Config, cfg)
 }
 

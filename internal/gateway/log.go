@@ -68,7 +68,7 @@ func hadLog(data string) bool {
 func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
 	if cfg.Data != InMemory {
-		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir, searchIndex, turnsIndex, archive.SocketName, archive.CheckpointFolder); err != nil {
+		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir, searchIndex, turnsIndex, policyFile, archive.SocketName, archive.CheckpointFolder); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,7 @@ type Verdict struct {
 	Review   []string // rules that want it looked at, in its field "review"
 	Blocked  []string // rules for which a text of reasoning was taken out
 	Warned   []string // rules that a log is to name
+	Refused  string   // with an error: the rule that blocks the envelope
 	Work     int      // bytes that were read for it, by all rules together
 }
 
@@ -71,11 +72,11 @@ func (p *Pipeline) Parameters(args protocol.Value) json.RawMessage {
 func (w *walk) envelope(payload, extra protocol.Value) (Verdict, error) {
 	w.value(payload, nil, false)
 	if w.refused != "" {
-		return Verdict{Work: w.work}, w.refusal("/payload")
+		return Verdict{Work: w.work, Refused: w.refused}, w.refusal("/payload")
 	}
 	outside := w.inspectExtra(extra)
 	if w.refused != "" {
-		return Verdict{Work: w.work}, w.refusal("")
+		return Verdict{Work: w.work, Refused: w.refused}, w.refusal("")
 	}
 	w.note(payload, redactedField, w.redacted)
 	w.note(payload, reviewField, w.review)

@@ -211,6 +211,9 @@ func (p *Pipeline) Applies(kind protocol.Kind) bool {
 	return false
 }
 
+// Has reports whether the pipeline has a rule of this name.
+func (p *Pipeline) Has(rule string) bool { return p.rules[rule] }
+
 // Text returns a text as it may be shown: leaks are masked, regardless of the
 // kinds that are inspected before the log.
 func (p *Pipeline) Text(s string) string {

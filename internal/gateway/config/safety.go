@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ type Safety struct {
 	Policy  map[string]string      // by severity: block, sanitise, review, warn
 	MaxText int64                  `yaml:"max_text"` // bytes of a text
 	Rules   []*redact.RuleFile     // of the operator, in the order of the file
+	Digests [][32]byte             `yaml:"-"` // SHA-256 of the files of Rules
 	Secrets []redact.Secret        // tokens of participants, and values of environment variables
 }
 
@@ -104,7 +106,7 @@ func (r *resolver) ruleFile(s *Safety, v *node) bool {
 		r.diagnostics = append(r.diagnostics, Diagnostic{Source: path, Line: f.Line, Column: min(f.Line, 1), Severity: severity, Message: f.Message})
 	}
 	if file != nil {
-		s.Rules = append(s.Rules, file)
+		s.Rules, s.Digests = append(s.Rules, file), append(s.Digests, sha256.Sum256(text))
 	}
 	return file != nil
 }

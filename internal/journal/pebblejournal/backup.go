@@ -1,9 +1,11 @@
 package pebblejournal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"os"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // Checkpoint makes a copy of the log in a folder that must not exist, on the same file
@@ -91,6 +94,31 @@ func (s *Stored) load() error {
 	spaces = slices.DeleteFunc(spaces, func(space string) bool { return space == journal.GatewayLog })
 	s.LogID, s.Entries, s.Spaces = string(id), appended, len(spaces)
 	return nil
+}
+
+// Reader returns a reader of the log. It is valid until Close.
+func (s *Stored) Reader() journal.Reader { return storedReader{s.db} }
+
+// storedReader reads a log that nobody appends to.
+type storedReader struct{ db *entrydb.DB }
+
+func (r storedReader) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+	return r.db.Range(ctx, space, q)
+}
+
+func (r storedReader) Lookup(_ context.Context, space string, id protocol.ID) (*journal.Entry, error) {
+	return r.db.Lookup(space, id)
+}
+
+func (r storedReader) Bounds(_ context.Context, space string) (oldest, newest protocol.Seq, err error) {
+	return r.db.Bounds(space)
+}
+
+func (r storedReader) Spaces(context.Context) ([]string, error) {
+	spaces, err := r.db.Spaces()
+	spaces = slices.DeleteFunc(spaces, func(space string) bool { return space == journal.GatewayLog })
+	slices.Sort(spaces)
+	return spaces, err
 }
 
 func readMark(fs vfs.FS, dir string) (acknowledged uint64, known bool, err error) {

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/gateway/backtest"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+type backtestFlags struct {
+	config   string
+	current  string
+	space    string
+	since    string
+	data     string
+	gateway  string
+	tokenEnv string
+	examples int
+	json     bool
+}
+
+func newBacktest() *cobra.Command {
+	var f backtestFlags
+	c := &cobra.Command{
+		Use:   "backtest --config NEW (--data DIR | --gateway URL)",
+		Short: "Shows what another configuration would have decided over the log",
+		Long: `backtest decides the envelopes of a log again, by the capabilities, the rules for
+decisions and the safety rules of another configuration. It prints which of them
+would have been allowed, refused, asked or masked otherwise, grouped by the rule
+that decides, with examples. It writes nothing to the space or the data folder.
+
+With --data it reads the log of a stopped gateway, by default from the data folder
+of the configuration. With --gateway it reads from a running one what the token's
+participant may see; one with the capability observe sees all.
+
+An envelope is different if the new configuration says something else than what
+happened, and something else than the configuration in force says. A gateway
+stores that one in its data folder; --current names it otherwise. Without it, the
+comparison is with what happened alone.`,
+		Example: "  meup-gateway backtest --config new.yaml --since 30d --data /var/lib/meup\n" +
+			"  meup-gateway backtest --config new.yaml --current meup.yaml --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --json",
+		Args: program.Args(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runBacktest(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.config, "config", "", "the other configuration (required)")
+	fl.StringVar(&f.current, "current", "", "the configuration in force (default: the one that the gateway has stored in the data folder)")
+	fl.StringVar(&f.space, "space", "", "space (default: the only one)")
+	fl.StringVar(&f.since, "since", "", "only envelopes from then on: a day, a time (RFC 3339), a duration before now (24h, 30d), or the id of an envelope")
+	fl.StringVar(&f.data, "data", "", "data folder of a stopped gateway (default: the one of the configuration)")
+	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
+	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
+	fl.IntVar(&f.examples, "examples", 3, "examples of a group")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
+	return c
+}
+
+func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer) (err error) {
+	switch {
+	case f.config == "":
+		return program.Usagef("--config FILE is required: the configuration to try")
+	case f.data != "" && f.gateway != "":
+		return program.Usagef("use either --data or --gateway, not both")
+	case f.examples < 0:
+		return program.Usagef("--examples must not be negative")
+	}
+	cfg, err := backupFlags{config: f.config}.load(stderr)
+	if err != nil {
+		return err
+	}
+	s, err := pickSpace(cfg, f.space)
+	if err != nil {
+		return err
+	}
+	space := cmp.Or(f.space, s.Name)
+	if !protocol.ValidSpaceName(space) {
+		return program.Usagef("--space is required: the configuration has the spaces %s", space)
+	}
+	o := backtest.Options{Space: space, Examples: f.examples, Partial: f.gateway != "", Progress: progressTo(stderr)}
+	o.New, err = gateway.BacktestPolicy(cfg, space)
+	if err != nil {
+		return err
+	}
+	if f.gateway == "" {
+		f.data = cmp.Or(f.data, cfg.Data)
+		if f.data == gateway.InMemory || f.data == cfg.Data && cfg.NATS != "" {
+			return fmt.Errorf("%s stores the log outside of a folder: use --gateway", f.config)
+		}
+	}
+	var done func() error
+	o.Log, done, err = f.open(ctx, space, stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	o.Current, err = f.inForce(space, stderr)
+	if err != nil {
+		return err
+	}
+	if err := f.begin(ctx, &o); err != nil {
+		return err
+	}
+	report, err := backtest.Run(ctx, o)
+	switch {
+	case errors.Is(err, backtest.ErrNoSpace):
+		return fmt.Errorf("the configuration has no space %q", space)
+	case ctx.Err() != nil && err != nil:
+		return program.ErrInterrupted
+	case err != nil:
+		return err
+	}
+	f.addOpen(report)
+	if f.json {
+		out := json.NewEncoder(stdout)
+		out.SetEscapeHTML(false)
+		out.SetIndent("", "  ")
+		return out.Encode(report)
+	}
+	return printBacktest(stdout, report)
+}
+
+// open opens the log.
+func (f *backtestFlags) open(ctx context.Context, space string, stderr io.Writer) (journal.Reader, func() error, error) {
+	if f.gateway != "" {
+		token := os.Getenv(f.tokenEnv)
+		if token == "" {
+			return nil, nil, fmt.Errorf("the environment variable %s is not set: it must contain the token", f.tokenEnv)
+		}
+		remote, err := backtest.OpenRemote(f.gateway, token)
+		if err != nil {
+			return nil, nil, program.Usagef("--gateway, --token-env: %w", err)
+		}
+		return remote, func() error { remote.Close(); return nil }, nil
+	}
+	dir := filepath.Join(f.data, "log")
+	if _, err := os.Stat(dir); err != nil {
+		return nil, nil, fmt.Errorf("no log in %s: %w", f.data, err)
+	}
+	stored, err := pebblejournal.OpenStored(dir, program.TextLogger(stderr, slog.LevelWarn))
+	if errors.Is(err, entrydb.ErrInUse) {
+		return nil, nil, fmt.Errorf("the log in %s is in use by a running gateway: stop it, or use --gateway URL and --token-env NAME", f.data)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the log: %w", err)
+	}
+	log := stored.Reader()
+	_, newest, err := log.Bounds(ctx, space)
+	if err == nil && newest == 0 {
+		err = fmt.Errorf("the log in %s has no space %q", f.data, space)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, stored.Close())
+	}
+	return log, stored.Close, nil
+}
+
+// inForce returns the configuration in force; nil if it is not known.
+func (f *backtestFlags) inForce(space string, stderr io.Writer) (*backtest.Policy, error) {
+	if f.current != "" {
+		cfg, err := backupFlags{config: f.current}.load(stderr)
+		if err != nil {
+			return nil, err
+		}
+		return gateway.BacktestPolicy(cfg, space)
+	}
+	if f.gateway != "" {
+		return nil, nil //nolint:nilnil // it is not known
+	}
+	return gateway.StoredPolicy(f.data, space)
+}
+
+// begin sets where the comparison begins.
+func (f *backtestFlags) begin(ctx context.Context, o *backtest.Options) error {
+	begin, err := program.Moment("since", f.since, time.Now())
+	if err == nil {
+		o.Since = begin
+		return nil
+	}
+	if !protocol.ValidID(f.since) {
+		return program.Usage(err)
+	}
+	first, lookup := o.Log.Lookup(ctx, o.Space, protocol.ID(f.since))
+	switch {
+	case errors.Is(lookup, journal.ErrNotFound):
+		return fmt.Errorf("%w, and no envelope of the space has this id", err)
+	case lookup != nil:
+		return lookup
+	}
+	o.After = first.Envelope.Seq - 1
+	return nil
+}
+
+// progressTo returns a function that reports the progress at a terminal; nil if w is none.
+func progressTo(w io.Writer) func(int) {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(file.Fd()) {
+		return nil
+	}
+	return func(n int) { fmt.Fprintf(w, "%s …\n", textutil.Count(n, "envelope")) }
+}
+
+// addOpen adds how to read the examples.
+func (f *backtestFlags) addOpen(r *backtest.Report) {
+	for i := range r.Groups {
+		for j := range r.Groups[i].Examples {
+			x := &r.Groups[i].Examples[j]
+			if f.gateway != "" {
+				x.Open = fmt.Sprintf("%s/#/space/%s/m/%s", strings.TrimRight(f.gateway, "/"), r.Space, x.ID)
+				continue
+			}
+			x.Open = fmt.Sprintf("meup-gateway export --space %s --data %s --since %d | head -n 1", textutil.ShellWord(r.Space), textutil.ShellWord(f.data), x.Seq-1)
+		}
+	}
+}
+
+// printBacktest prints a report for people.
+func printBacktest(w io.Writer, r *backtest.Report) error {
+	var out strings.Builder
+	fmt.Fprintf(&out, "Space %s: %s", r.Space, textutil.Count(r.Envelopes, "envelope"))
+	if r.Envelopes > 0 {
+		fmt.Fprintf(&out, ", %s to %s", r.From.Format(time.RFC3339), r.To.Format(time.RFC3339))
+	}
+	fmt.Fprintf(&out, "\n%s\n", r.Summary())
+	if r.Baseline == backtest.BaselineRecord {
+		fmt.Fprintln(&out, "The configuration in force is not known (--current FILE), so this is compared with what happened alone.")
+	}
+	if r.Unseen > 0 {
+		fmt.Fprintf(&out, "%s not visible to the token. A grant among them is not known here; use the token of a participant with the capability observe.\n", were(r.Unseen, "entry", "entries"))
+	}
+	if r.Unjudged > 0 {
+		fmt.Fprintf(&out, "%s not be compared: what decides about them is not in the log any more.\n", textutil.Count(r.Unjudged, "envelope")+" could")
+	}
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		fmt.Fprintf(&out, "\n%s: %s %s from %s\n", title(g), textutil.Thousands(int64(g.Count)), g.Kind, g.Participant)
+		switch {
+		case g.Rule != "" && g.Why != "":
+			fmt.Fprintf(&out, "  by %s: %s\n", g.Rule, g.Why)
+		case g.Rule != "":
+			fmt.Fprintf(&out, "  by %s\n", g.Rule)
+		case g.Why != "":
+			fmt.Fprintf(&out, "  %s\n", g.Why)
+		}
+		if g.Before != "" {
+			fmt.Fprintf(&out, "  now by %s\n", g.Before)
+		}
+		for _, x := range g.Examples {
+			fmt.Fprintf(&out, "  %s  %s  %s", x.TS.Format(time.RFC3339), x.ID, x.What)
+			if x.Rejected != "" {
+				fmt.Fprintf(&out, "  (rejected by %s", x.Rejected)
+				if x.Reason != "" {
+					fmt.Fprintf(&out, ": %s", x.Reason)
+				}
+				out.WriteString(")")
+			}
+			fmt.Fprintf(&out, "\n    %s\n", x.Open)
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func were(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one + " was"
+	}
+	return textutil.Thousands(int64(n)) + " " + more + " were"
+}
+
+func title(g *backtest.Group) string {
+	switch {
+	case len(g.RejectedBy) > 0:
+		return "Let through although rejected"
+	case g.Outcome == backtest.Allowed:
+		return "Allowed without a question"
+	case g.Outcome == backtest.Asked:
+		return "Asked instead of allowed"
+	case g.Outcome == backtest.Masked:
+		return "Masked"
+	case g.Outcome == backtest.Unmasked:
+		return "No longer masked"
+	}
+	return "Refused"
+}

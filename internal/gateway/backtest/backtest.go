@@ -1,0 +1,281 @@
+// Package backtest runs a configuration over the log of a space and reports which
+// envelopes it would have allowed, refused, asked about or masked otherwise. It decides
+// each envelope by the functions that admit envelopes, and writes nothing.
+//
+// The log has what happened: an envelope in it was allowed, a proposal was asked. An
+// envelope is different if the new configuration says something else than what happened
+// and, if the configuration in force is known, something else than that one says today.
+// So a change is not blamed for what an earlier reload has changed, and a configuration
+// compared with itself differs nowhere.
+package backtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Policy is the part of a configuration that decides about the envelopes of one space.
+type Policy struct {
+	// Space returns the configuration of the space with what the administrative space has
+	// made; nil: there is none.
+	Space func(made authority.Directory) *authority.Config
+	// Administration is the administrative space; "": none.
+	Administration string
+	// Safety masks texts; nil: it is known only by SafetyID.
+	Safety *safety.Pipeline
+	// SafetyID is equal for equal safety settings.
+	SafetyID string
+}
+
+// Options says what to compare.
+type Options struct {
+	Log   journal.Reader
+	Space string
+	// Partial: Log has what one participant may see, without the entries and the fields
+	// that only gateways read.
+	Partial bool
+
+	New     *Policy
+	Current *Policy // in force; nil: not known
+
+	// Since selects the envelopes from a time on, and After those behind a position. The
+	// state before them is read in any case.
+	Since time.Time
+	After protocol.Seq
+
+	Examples int // of a group; 0: none
+	// Progress is called now and then with the number of envelopes that were decided; may
+	// be nil.
+	Progress func(envelopes int)
+}
+
+// ErrNoSpace means that the new configuration has no such space.
+var ErrNoSpace = errors.New("the configuration has no such space")
+
+// progressEvery is the number of entries between two reports of the progress.
+const progressEvery = 1 << 16
+
+// Run decides the envelopes of a log again.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	r := &run{
+		Options: o, st: authority.NewState(&authority.Config{Name: o.Space}), proposals: make(map[protocol.ID]*journal.Entry),
+		saved: make(map[protocol.ID]*saved), groups: make(map[groupKey]*Group),
+		report: Report{Space: o.Space, Baseline: BaselineRecord},
+	}
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
+	after, err := r.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range o.Log.Range(ctx, o.Space, journal.Query{After: after}) {
+		if err != nil {
+			return nil, err
+		}
+		if err := r.add(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	return r.finish(), nil
+}
+
+// run is a backtest in progress.
+type run struct {
+	Options
+	st      *authority.State // folded from the log
+	new     *view
+	current *view   // nil: not known
+	views   []*view // both
+
+	proposals map[protocol.ID]*journal.Entry // that were not decided yet
+	saved     map[protocol.ID]*saved         // proposals that would not have been made
+	groups    map[groupKey]*Group
+	report    Report
+	read      int
+	last      protocol.Seq // of a partial log
+}
+
+// open resolves the configurations.
+func (r *run) open(ctx context.Context) error {
+	var err error
+	r.new, err = r.view(ctx, r.Options.New)
+	if err != nil {
+		return err
+	}
+	if r.new == nil {
+		return ErrNoSpace
+	}
+	if r.Options.Current != nil {
+		r.current, err = r.view(ctx, r.Options.Current)
+	}
+	r.views = []*view{r.new}
+	if r.current != nil {
+		r.views = append(r.views, r.current)
+		r.report.Baseline = BaselineCurrent
+	}
+	return err
+}
+
+// begin folds the state before the first envelope that is decided, and returns the
+// position after which to read.
+func (r *run) begin(ctx context.Context) (protocol.Seq, error) {
+	after, _, err := journal.Between(ctx, r.Log, r.Space, r.Since, time.Time{})
+	if err != nil {
+		return 0, err
+	}
+	after = max(after, r.After)
+	if after == 0 {
+		return 0, nil
+	}
+	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{StateOnly: true, Before: after + 1}) {
+		if err != nil {
+			return 0, err
+		}
+		r.fold(e)
+	}
+	return after, nil
+}
+
+// fold applies a state entry. An entry that cannot be applied changes nothing, as at a
+// gateway.
+func (r *run) fold(e *journal.Entry) {
+	if r.Partial {
+		r.complete(e)
+	}
+	_ = r.st.Fold(e)
+	for _, v := range r.views {
+		v.state = nil
+	}
+}
+
+// add decides one entry, and folds it.
+func (r *run) add(ctx context.Context, e *journal.Entry) error {
+	r.read++
+	if r.read%progressEvery == 0 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if r.Progress != nil {
+			r.Progress(r.report.Envelopes)
+		}
+	}
+	if r.Partial {
+		r.countUnseen(e)
+	}
+	if !e.Hidden && !e.Envelope.From.IsReserved() && !e.Envelope.TS.Before(r.Since) {
+		if err := r.decide(ctx, e); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.State:
+		r.fold(e)
+	case e.Envelope.Kind == protocol.KindMCPProposal:
+		r.proposals[e.Envelope.ID] = e
+	}
+	return nil
+}
+
+// decide compares what happened to an envelope with the configurations.
+func (r *run) decide(ctx context.Context, e *journal.Entry) error {
+	q, err := r.question(ctx, e)
+	if err != nil {
+		return err
+	}
+	env := &e.Envelope
+	if r.report.Envelopes == 0 || env.TS.Before(r.report.From) {
+		r.report.From = env.TS
+	}
+	if env.TS.After(r.report.To) {
+		r.report.To = env.TS
+	}
+	r.report.Envelopes++
+
+	happened := Allowed
+	if env.Kind == protocol.KindMCPProposal {
+		happened = Asked
+	}
+	says := r.new.decide(q)
+	if says.outcome == unknown {
+		r.report.Unjudged++
+		says.outcome = happened
+	}
+	if says.outcome != happened {
+		var before verdict
+		if r.current != nil {
+			before = r.current.decide(q)
+		}
+		if before.outcome != says.outcome {
+			r.differs(q, says, before)
+		}
+		return nil
+	}
+	if env.Kind == protocol.KindMCPReject {
+		r.rejected(env)
+	}
+	r.decideMasks(q)
+	return nil
+}
+
+// decideMasks compares what the safety rules do to an envelope that is in the log.
+func (r *run) decideMasks(q *question) {
+	if r.current != nil && r.current.policy.SafetyID == r.new.policy.SafetyID {
+		return
+	}
+	says := r.new.masks(q)
+	if says.outcome == Allowed {
+		return
+	}
+	if r.current != nil && r.current.policy.Safety != nil {
+		before := r.current.masks(q)
+		if before.outcome == says.outcome && before.rule == says.rule {
+			return
+		}
+	}
+	r.differs(q, says, verdict{})
+}
+
+// question returns what decides about an entry.
+func (r *run) question(ctx context.Context, e *journal.Entry) (*question, error) {
+	q := &question{entry: e, payload: e.Payload()}
+	env := &e.Envelope
+	switch env.Kind {
+	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
+	default:
+		return q, nil
+	}
+	settles := []protocol.ID{e.Settles}
+	if e.Settles == "" {
+		if !r.Partial {
+			return q, nil // the gateway found no proposal
+		}
+		settles = env.Correlation.IDs
+	}
+	for _, id := range settles {
+		x := r.proposals[id]
+		delete(r.proposals, id)
+		if x == nil {
+			found, err := r.Log.Lookup(ctx, r.Space, id)
+			switch {
+			case errors.Is(err, journal.ErrNotFound):
+				q.cut = q.cut || !r.Partial
+				continue
+			case err != nil:
+				return nil, fmt.Errorf("read the proposal %s: %w", id, err)
+			}
+			x = found
+		}
+		if x.Envelope.Kind == protocol.KindMCPProposal {
+			q.addProposal(x, r.Partial)
+		}
+	}
+	return q, nil
+}

@@ -1,0 +1,243 @@
+package backtest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// What the new configuration is compared with.
+const (
+	BaselineRecord  = "record"  // what happened
+	BaselineCurrent = "current" // and what the configuration in force says
+)
+
+// Report is the result of a backtest.
+type Report struct {
+	Space     string    `json:"space"`
+	From      time.Time `json:"from"` // of the first and the last envelope
+	To        time.Time `json:"to"`
+	Envelopes int       `json:"envelopes"` // that were decided
+	Baseline  string    `json:"baseline"`
+
+	// Different is the number of envelopes that the configuration decides otherwise. The
+	// next five are its parts, by what becomes of the envelope.
+	Different int `json:"different"`
+	Allowed   int `json:"allowed"` // without a question
+	Refused   int `json:"refused"`
+	Asked     int `json:"asked"`
+	Masked    int `json:"masked"`
+	Unmasked  int `json:"unmasked"`
+
+	// LetThrough is the part of Allowed that somebody rejected.
+	LetThrough int `json:"let_through_rejected"`
+	// Unjudged is the number of envelopes that the log no longer has enough about.
+	Unjudged int `json:"unjudged"`
+	// Unseen is the number of entries that the token may not see.
+	Unseen int `json:"unseen"`
+
+	Groups []Group `json:"groups"`
+}
+
+// Group is the envelopes of one participant and kind that one rule decides otherwise.
+type Group struct {
+	Outcome     Outcome                  `json:"outcome"`
+	RejectedBy  []protocol.ParticipantID `json:"rejected_by,omitempty"` // who rejected the calls that would be made
+	Participant protocol.ParticipantID   `json:"participant"`
+	Kind        protocol.Kind            `json:"kind"`
+	Rule        string                   `json:"rule,omitempty"`   // that decides: a capability, or names of safety rules
+	Why         string                   `json:"why,omitempty"`    // if there is no rule, or more to say
+	Before      string                   `json:"before,omitempty"` // the capability that allows it in the configuration in force
+	Count       int                      `json:"count"`
+	Examples    []Example                `json:"examples"`
+}
+
+// Example is an envelope of a group.
+type Example struct {
+	ID       protocol.ID            `json:"id"`
+	Seq      protocol.Seq           `json:"seq"`
+	TS       time.Time              `json:"ts"`
+	What     string                 `json:"what"`
+	Rejected protocol.ParticipantID `json:"rejected_by,omitempty"`
+	Reason   string                 `json:"reason,omitempty"` // of the rejection
+	Open     string                 `json:"open,omitempty"`   // how to read it; set by the caller
+}
+
+type groupKey struct {
+	outcome     Outcome
+	rejected    bool
+	participant protocol.ParticipantID
+	kind        protocol.Kind
+	rule, why   string
+	before      string
+}
+
+// saved is a proposal that would not have been made.
+type saved struct {
+	key     groupKey
+	example Example
+}
+
+// differs counts an envelope.
+func (r *run) differs(q *question, says, before verdict) {
+	e := &q.entry.Envelope
+	r.report.Different++
+	switch says.outcome {
+	case Allowed:
+		r.report.Allowed++
+	case Asked:
+		r.report.Asked++
+	case Masked:
+		r.report.Masked++
+	case Unmasked:
+		r.report.Unmasked++
+	default:
+		r.report.Refused++
+	}
+	key := groupKey{says.outcome, false, e.From, e.Kind, says.rule, says.why, before.rule}
+	x := Example{ID: e.ID, Seq: e.Seq, TS: e.TS}
+	if says.outcome == Allowed { // how it was decided follows
+		x.What = r.describe(q)
+		r.saved[e.ID] = &saved{key, x}
+		return
+	}
+	r.count(key, x, func() string { return r.describe(q) })
+}
+
+// rejected notes a rejection of a proposal that would not have been made.
+func (r *run) rejected(e *protocol.Envelope) {
+	for _, id := range e.Correlation.IDs {
+		s := r.saved[id]
+		if s == nil || s.key.rejected {
+			continue
+		}
+		s.key.rejected, s.example.Rejected = true, e.From
+		s.example.Reason = exchange.OutcomeReason(r.shown(e.ParsePayload().Get("reason").Text()))
+		r.report.LetThrough++
+	}
+}
+
+func (r *run) count(key groupKey, x Example, what func() string) {
+	g := r.groups[key]
+	if g == nil {
+		g = &Group{
+			Outcome: key.outcome, Participant: key.participant, Kind: key.kind, Rule: key.rule, Why: key.why, Before: key.before, Examples: []Example{},
+		}
+		r.groups[key] = g
+	}
+	g.Count++
+	if x.Rejected != "" && !slices.Contains(g.RejectedBy, x.Rejected) {
+		g.RejectedBy = append(g.RejectedBy, x.Rejected)
+	}
+	if len(g.Examples) < r.Examples {
+		if x.What == "" {
+			x.What = what()
+		}
+		g.Examples = append(g.Examples, x)
+	}
+}
+
+// rank orders groups by how much they ask for attention.
+func (g *Group) rank() int {
+	if len(g.RejectedBy) > 0 {
+		return 0
+	}
+	return 1 + slices.Index([]Outcome{Refused, Asked, Allowed, Masked, Unmasked}, g.Outcome)
+}
+
+// finish completes the report.
+func (r *run) finish() *Report {
+	bySeq := make([]*saved, 0, len(r.saved))
+	for _, s := range r.saved {
+		bySeq = append(bySeq, s)
+	}
+	slices.SortFunc(bySeq, func(a, b *saved) int { return cmp.Compare(a.example.Seq, b.example.Seq) })
+	for _, s := range bySeq {
+		r.count(s.key, s.example, nil)
+	}
+	r.report.Groups = make([]Group, 0, len(r.groups))
+	for _, g := range r.groups {
+		r.report.Groups = append(r.report.Groups, *g)
+	}
+	slices.SortFunc(r.report.Groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Participant, b.Participant),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Why, b.Why))
+	})
+	return &r.report
+}
+
+// maxWhat bounds the description of an envelope, in characters.
+const maxWhat = 120
+
+// describe describes an envelope in a line, without secrets that the new safety rules
+// know.
+func (r *run) describe(q *question) string {
+	e := &q.entry.Envelope
+	var text string
+	switch e.Kind {
+	case protocol.KindMCPRequest, protocol.KindMCPProposal:
+		name, params := exchange.ShownCall(q.payload)
+		text = name + " " + string(params)
+	case protocol.KindChat:
+		text = q.payload.Get("text").Text()
+	default:
+		for _, field := range []string{"message", "content", "reason"} {
+			text = q.payload.Get(field).Text()
+			if text != "" {
+				break
+			}
+		}
+		if text == "" {
+			text = string(q.payload.Raw())
+		}
+	}
+	return termsafe.Cut(termsafe.Words(r.shown(text)), maxWhat)
+}
+
+// shown masks secrets in a text for people.
+func (r *run) shown(text string) string { return r.new.policy.Safety.Text(text) }
+
+// Summary says in a sentence what the configuration would have changed.
+func (r *Report) Summary() string {
+	var parts []string
+	add := func(n int, format string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(format, textutil.Thousands(int64(n))))
+		}
+	}
+	times := func(n int, text string) {
+		if n > 0 {
+			parts = append(parts, "asked "+strings.Replace(textutil.Count(n, "time"), "1 time", "once", 1)+" "+text)
+		}
+	}
+	times(r.Allowed, "fewer")
+	times(r.Asked, "more")
+	if r.LetThrough > 0 {
+		parts = append(parts, "let through "+count(r.LetThrough, "call that was", "calls that were")+" rejected")
+	}
+	add(r.Refused, "refused %s")
+	add(r.Masked, "masked %s more")
+	add(r.Unmasked, "left %s unmasked")
+	switch n := len(parts); n {
+	case 0:
+		return "This configuration would have decided all of them as now."
+	case 1:
+		return "This configuration would have " + parts[0] + "."
+	default:
+		return "This configuration would have " + strings.Join(parts[:n-1], ", ") + " and " + parts[n-1] + "."
+	}
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return textutil.Thousands(int64(n)) + " " + more
+}

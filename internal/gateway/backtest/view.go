@@ -1,0 +1,303 @@
+package backtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Outcome is what becomes of an envelope.
+type Outcome string
+
+// The outcomes.
+const (
+	Allowed  Outcome = "allowed"
+	Asked    Outcome = "asked"    // a proposal, or a call that its sender may only propose
+	Refused  Outcome = "refused"  // by the capabilities or by the safety rules
+	Masked   Outcome = "masked"   // in the log, with more text masked
+	Unmasked Outcome = "unmasked" // a rule has masked text that would stay
+	unknown  Outcome = ""
+)
+
+// question is an entry of the log, with what decides about it.
+type question struct {
+	entry     *journal.Entry
+	payload   protocol.Value
+	proposals []*admission.Proposal // that it decides on
+	cut       bool                  // the proposal that it decides on is not in the log any more
+	// partial: it is not known who may see the proposals.
+	partial bool
+}
+
+func (q *question) addProposal(x *journal.Entry, partial bool) {
+	p := &admission.Proposal{Envelope: &x.Envelope, Thread: x.Audience, Payload: x.Payload()}
+	if partial {
+		p.Thread = []protocol.ParticipantID{ring.AllParticipants}
+	}
+	q.proposals, q.partial = append(q.proposals, p), partial
+}
+
+// verdict is what a configuration says about an envelope.
+type verdict struct {
+	outcome Outcome
+	rule    string // the capability, as JSON, or the names of the safety rules; "": none
+	why     string // if there is no rule, or more to say
+}
+
+// view is a configuration together with the state of the log.
+type view struct {
+	policy *Policy
+	run    *run
+
+	cfg     *authority.Config // in force at this place of the log
+	state   *authority.State  // under cfg; nil: the log has changed it
+	changes []change          // by the administrative space; the first next of them are in cfg
+	next    int
+	before  *authority.Config // before the last one
+}
+
+// change is a change of the configuration by the administrative space.
+type change struct {
+	at  time.Time
+	cfg *authority.Config
+}
+
+// view returns the view of a policy at the beginning of the log; nil if it never has the
+// space.
+func (r *run) view(ctx context.Context, p *Policy) (*view, error) {
+	v := &view{policy: p, run: r}
+	v.cfg = p.Space(authority.Directory{})
+	if p.Administration != "" && p.Administration != r.Space && !r.Partial {
+		if err := v.readChanges(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if v.cfg == nil && !slices.ContainsFunc(v.changes, func(c change) bool { return c.cfg != nil }) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return v, nil
+}
+
+// readChanges reads what the administrative space has changed in this one.
+func (v *view) readChanges(ctx context.Context) error {
+	st := authority.NewState(&authority.Config{Name: v.policy.Administration})
+	var last *authority.DirectorySpace
+	for e, err := range v.run.Log.Range(ctx, v.policy.Administration, journal.Query{StateOnly: true}) {
+		if err != nil {
+			return err
+		}
+		_ = st.Fold(e) // as at a gateway: an entry that cannot be applied changes nothing
+		made := st.Directory.Space(v.run.Space)
+		if made != last {
+			last = made
+			v.changes = append(v.changes, change{e.Envelope.TS, v.policy.Space(st.Directory)})
+		}
+	}
+	return nil
+}
+
+// clockSlack is how far an envelope of this space and a change in the administrative space
+// can have the opposite order of their times: clocks differ, and a change is in effect
+// some time after its own.
+const clockSlack = 10 * time.Second
+
+// at returns the state for an envelope of a time.
+func (v *view) at(now time.Time) *authority.State {
+	for v.next < len(v.changes) && !now.Before(v.changes[v.next].at) {
+		v.before, v.cfg, v.state = v.cfg, v.changes[v.next].cfg, nil
+		v.next++
+	}
+	if v.state == nil {
+		v.state = v.run.st.WithConfig(orNone(v.cfg, v.run.Space))
+	}
+	return v.state
+}
+
+func orNone(cfg *authority.Config, space string) *authority.Config {
+	if cfg == nil {
+		return &authority.Config{Name: space}
+	}
+	return cfg
+}
+
+// nearby returns the states under the configurations that may have been in force instead.
+func (v *view) nearby(now time.Time) (list []*authority.State) {
+	if v.next > 0 && now.Sub(v.changes[v.next-1].at) < clockSlack {
+		list = append(list, v.run.st.WithConfig(orNone(v.before, v.run.Space)))
+	}
+	if v.next < len(v.changes) && v.changes[v.next].at.Sub(now) < clockSlack {
+		list = append(list, v.run.st.WithConfig(orNone(v.changes[v.next].cfg, v.run.Space)))
+	}
+	return list
+}
+
+// decide returns what the configuration says about an envelope.
+func (v *view) decide(q *question) verdict {
+	now := q.entry.Envelope.TS
+	says := q.under(v.at(now))
+	for _, st := range v.nearby(now) {
+		if says.outcome != Refused {
+			break
+		}
+		says = q.under(st)
+	}
+	return says
+}
+
+// under returns what a state says about an envelope.
+func (q *question) under(st *authority.State) verdict {
+	e := &q.entry.Envelope
+	if err := st.CheckKind(e.Kind); err != nil {
+		return verdict{Refused, "", "only the administrative space accepts it"}
+	}
+	for _, id := range e.To {
+		if !st.IsKnown(id) {
+			return verdict{Refused, "", "there is no participant " + string(id)}
+		}
+	}
+	c := admission.Case{State: st, Sender: sender(st, e.From), Now: e.TS, Envelope: e, Payload: q.payload, Proposals: q.proposals}
+	rights := st.Ledger.Effective(e.From, e.TS)
+	if e.Kind == protocol.KindMCPProposal {
+		call := capability.Request{Kind: protocol.KindMCPRequest, Payload: q.payload, To: authority.HostOf(q.payload), Context: e.Context}
+		d := rights.Decide(&call)
+		if d.Allowed {
+			return verdict{Allowed, d.By.String(), ""}
+		}
+	}
+	d := c.Decide()
+	denied := d.By != nil && d.By.Deny()
+	switch {
+	case !d.Allowed && !denied && (q.cut || answersAsMEW(q.entry)):
+		return verdict{outcome: unknown}
+	case !d.Allowed && q.wasMasked() && rights.Possible(e.Kind):
+		return verdict{outcome: unknown} // the capabilities were compared with the text before it was masked
+	case !d.Allowed && e.Kind == protocol.KindMCPRequest && len(q.proposals) == 0:
+		return q.proposed(rights, d)
+	case !d.Allowed:
+		return refusedBy(d)
+	}
+	if !q.cut {
+		if err := c.CheckEffect(); err != nil {
+			return verdict{Refused, "", reason(err)}
+		}
+	}
+	if e.Kind == protocol.KindMCPProposal {
+		return verdict{Asked, ruleOf(d), ""}
+	}
+	return verdict{Allowed, ruleOf(d), ""}
+}
+
+// proposed returns the verdict on a call that is not allowed: it is asked if the sender may
+// propose it.
+func (q *question) proposed(rights capability.Rights, refused capability.Decision) verdict {
+	e := &q.entry.Envelope
+	for _, to := range [][]protocol.ParticipantID{nil, e.To} {
+		d := rights.Decide(&capability.Request{Kind: protocol.KindMCPProposal, Payload: q.payload, To: to, Context: e.Context})
+		if d.Allowed {
+			return verdict{Asked, d.By.String(), ""}
+		}
+	}
+	return refusedBy(refused)
+}
+
+func refusedBy(d capability.Decision) verdict {
+	if d.By == nil {
+		return verdict{Refused, "", "no capability allows it"}
+	}
+	return verdict{Refused, d.By.String(), ""}
+}
+
+func ruleOf(d capability.Decision) string {
+	if d.By == nil { // the right to decide on the proposal
+		return ""
+	}
+	return d.By.String()
+}
+
+// reason returns why an allowed envelope has no effect, without names that differ from
+// envelope to envelope.
+func reason(err error) string {
+	if errors.Is(err, admission.ErrNotDecider) {
+		return "no capability allows it to decide on the proposal"
+	}
+	switch code := protocol.AsError(err).Code; code {
+	case protocol.CodeCannotDelegate:
+		return "it may not give these capabilities, or this identity"
+	case protocol.CodeProposalMismatch:
+		return "the proposed call cannot be made"
+	case protocol.CodeUnknownParticipant:
+		return "there is no such participant"
+	default:
+		return strings.ReplaceAll(string(code), "_", " ")
+	}
+}
+
+// sender returns a participant as a reader of the space.
+func sender(st *authority.State, id protocol.ParticipantID) ring.Viewer {
+	who := ring.Viewer{ID: id}
+	if _, configured := st.Config.Participants[id]; !configured {
+		who.VisibleAfter = st.Member(id).At
+	}
+	return who
+}
+
+// answersAsMEW reports whether an entry is an answer from a client of an earlier dialect,
+// which needs no capability for it in one of them.
+func answersAsMEW(e *journal.Entry) bool {
+	return e.Envelope.Kind == protocol.KindMCPResponse && ring.ReadSpelling(e.Private).Sum != ""
+}
+
+// wasMasked reports whether the log does not have the payload as it was sent.
+func (q *question) wasMasked() bool { return q.payload.Get("redacted").Type() == protocol.TypeArray }
+
+// masks returns what the safety rules say about an envelope of the log.
+func (v *view) masks(q *question) verdict {
+	e := &q.entry.Envelope
+	applies := v.policy.Safety.Applies(e.Kind)
+	gone := ""
+	for x := range q.payload.Get("redacted").Elements {
+		if rule := x.Text(); (!applies || !v.policy.Safety.Has(rule)) && bytes.Contains(e.Payload, []byte(":"+rule)) {
+			gone = listed(gone, rule)
+		}
+	}
+	if !applies || e.Kind.IsAdministrative() {
+		if gone != "" {
+			return verdict{Unmasked, gone, "the log does not have the text"}
+		}
+		return verdict{outcome: Allowed}
+	}
+	var extra protocol.Value
+	if len(e.Extra) > 0 {
+		doc, err := protocol.ParseJSON(slices.Concat([]byte{'{'}, e.Extra, []byte{'}'}), protocol.MaxDepth)
+		if err == nil {
+			extra = doc.Root()
+		}
+	}
+	found, err := v.policy.Safety.Envelope(e.Kind, q.payload, extra)
+	switch {
+	case err != nil:
+		return verdict{Refused, found.Refused, "a safety rule refuses the text"}
+	case len(found.Redacted) > 0:
+		return verdict{Masked, strings.Join(found.Redacted, ", "), ""}
+	case gone != "":
+		return verdict{Unmasked, gone, "the log does not have the text"}
+	}
+	return verdict{outcome: Allowed}
+}
+
+func listed(list, name string) string {
+	if list == "" {
+		return name
+	}
+	return list + ", " + name
+}
