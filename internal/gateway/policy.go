@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -25,8 +27,14 @@ const policyFile = "policy.json"
 // secrets, as it is stored.
 type policy struct {
 	Administration string                 `json:"administration,omitempty"`
-	Safety         string                 `json:"safety"` // digest of the settings
+	Safety         policySafety           `json:"safety"`
 	Spaces         map[string]policySpace `json:"spaces"`
+}
+
+type policySafety struct {
+	Digest string   `json:"digest"` // of the settings
+	Kinds  []string `json:"kinds"`
+	Rules  []string `json:"rules"` // their names
 }
 
 type policySpace struct {
@@ -36,8 +44,15 @@ type policySpace struct {
 	Guests           *[]json.RawMessage                           `json:"guests,omitempty"` // of the issuer; nil: there is none
 }
 
-func policyOf(cfg *config.Config) policy {
-	p := policy{Administration: cfg.Administration.Space, Safety: safetyDigest(&cfg.Safety), Spaces: make(map[string]policySpace, len(cfg.Spaces))}
+func policyOf(cfg *config.Config) (policy, error) {
+	rules, err := safety.RuleIDs(cfg.Safety.Rules)
+	if err != nil {
+		return policy{}, err
+	}
+	p := policy{
+		Administration: cfg.Administration.Space, Spaces: make(map[string]policySpace, len(cfg.Spaces)),
+		Safety: policySafety{Digest: safetyDigest(&cfg.Safety), Kinds: kindNames(cfg.Safety.Kinds), Rules: rules},
+	}
 	for i := range cfg.Spaces {
 		s := &cfg.Spaces[i]
 		q := policySpace{Everyone: s.Everyone, DecideExplicitly: s.DecideExplicitly, Participants: make(map[protocol.ParticipantID][]json.RawMessage, len(s.Participants))}
@@ -50,16 +65,20 @@ func policyOf(cfg *config.Config) policy {
 		}
 		p.Spaces[s.Name] = q
 	}
-	return p
+	return p, nil
+}
+
+func kindNames(list []protocol.KindPattern) []string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].String()
+	}
+	return names
 }
 
 // safetyDigest is equal for equal settings. Secrets are not in it.
 func safetyDigest(s *config.Safety) string {
-	kinds := make([]string, len(s.Kinds))
-	for i := range s.Kinds {
-		kinds[i] = s.Kinds[i].String()
-	}
-	text, err := json.Marshal([]any{kinds, s.Action, s.Actions, s.Policy, s.MaxText, s.Digests})
+	text, err := json.Marshal([]any{kindNames(s.Kinds), s.Action, s.Actions, s.Policy, s.MaxText, s.Digests})
 	if err != nil {
 		panic(err) // strings and numbers always marshal
 	}
@@ -110,7 +129,11 @@ func (g *Gateway) notePolicy(cfg *config.Config) {
 	if data == InMemory {
 		return
 	}
-	text, err := json.Marshal(policyOf(cfg))
+	p, err := policyOf(cfg)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(p)
+	}
 	if err == nil {
 		err = replaceFile(filepath.Join(data, policyFile), append(text, '\n'))
 	}
@@ -136,6 +159,7 @@ func BacktestPolicy(cfg *config.Config, space string) (*backtest.Policy, error) 
 	}
 	p := backtestPolicy(cfg, space)
 	p.Safety, p.SafetyID = pipeline, safetyDigest(&cfg.Safety)
+	p.Masks = func(kind protocol.Kind, rule string) bool { return pipeline.Applies(kind) && pipeline.Has(rule) }
 	return p, nil
 }
 
@@ -167,7 +191,19 @@ func StoredPolicy(data, space string) (*backtest.Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the policy in force: %w", err)
 	}
+	var kinds []protocol.KindPattern
+	for _, text := range stored.Safety.Kinds {
+		k, err := protocol.ParseKindPattern(text)
+		if err != nil {
+			return nil, fmt.Errorf("read the policy in force: %w", err)
+		}
+		kinds = append(kinds, k)
+	}
 	p := backtestPolicy(cfg, space)
-	p.SafetyID = stored.Safety
+	p.SafetyID = stored.Safety.Digest
+	p.Masks = func(kind protocol.Kind, rule string) bool {
+		return slices.Contains(stored.Safety.Rules, rule) &&
+			slices.ContainsFunc(kinds, func(k protocol.KindPattern) bool { return k.Match(kind) })
+	}
 	return p, nil
 }

@@ -32,6 +32,8 @@ type Policy struct {
 	Safety *safety.Pipeline
 	// SafetyID is equal for equal safety settings.
 	SafetyID string
+	// Masks reports whether a safety rule is in force for a kind.
+	Masks func(kind protocol.Kind, rule string) bool
 }
 
 // Options says what to compare.
@@ -225,12 +227,16 @@ func (r *run) decide(ctx context.Context, e *journal.Entry) error {
 	return nil
 }
 
-// decideMasks compares what the safety rules do to an envelope that is in the log.
+// decideMasks compares what the safety rules do to an envelope that is in the log. What
+// they have masked is only compared with a configuration in force that is known.
 func (r *run) decideMasks(q *question) {
 	if r.current != nil && r.current.policy.SafetyID == r.new.policy.SafetyID {
 		return
 	}
 	says := r.new.masks(q)
+	if says.outcome == Allowed && r.current != nil {
+		says = r.unmasks(q)
+	}
 	if says.outcome == Allowed {
 		return
 	}

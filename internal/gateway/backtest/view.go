@@ -1,7 +1,6 @@
 package backtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -160,6 +159,9 @@ func (q *question) under(st *authority.State) verdict {
 	if err := st.CheckKind(e.Kind); err != nil {
 		return verdict{Refused, "", "only the administrative space accepts it"}
 	}
+	if !st.Admits(e.From) {
+		return verdict{Refused, "", "it is no participant"}
+	}
 	for _, id := range e.To {
 		if !st.IsKnown(id) {
 			return verdict{Refused, "", "there is no participant " + string(id)}
@@ -263,17 +265,7 @@ func (q *question) wasMasked() bool { return q.payload.Get("redacted").Type() ==
 // masks returns what the safety rules say about an envelope of the log.
 func (v *view) masks(q *question) verdict {
 	e := &q.entry.Envelope
-	applies := v.policy.Safety.Applies(e.Kind)
-	gone := ""
-	for x := range q.payload.Get("redacted").Elements {
-		if rule := x.Text(); (!applies || !v.policy.Safety.Has(rule)) && bytes.Contains(e.Payload, []byte(":"+rule)) {
-			gone = listed(gone, rule)
-		}
-	}
-	if !applies || e.Kind.IsAdministrative() {
-		if gone != "" {
-			return verdict{Unmasked, gone, "the log does not have the text"}
-		}
+	if !v.policy.Safety.Applies(e.Kind) || e.Kind.IsAdministrative() {
 		return verdict{outcome: Allowed}
 	}
 	var extra protocol.Value
@@ -289,15 +281,23 @@ func (v *view) masks(q *question) verdict {
 		return verdict{Refused, found.Refused, "a safety rule refuses the text"}
 	case len(found.Redacted) > 0:
 		return verdict{Masked, strings.Join(found.Redacted, ", "), ""}
-	case gone != "":
-		return verdict{Unmasked, gone, "the log does not have the text"}
 	}
 	return verdict{outcome: Allowed}
 }
 
-func listed(list, name string) string {
-	if list == "" {
-		return name
+// unmasks returns the rules that have masked text of an envelope, that are in force now
+// and would not be. A sender can name rules too, so the others do not count.
+func (r *run) unmasks(q *question) verdict {
+	kind := q.entry.Envelope.Kind
+	var gone []string
+	for x := range q.payload.Get("redacted").Elements {
+		rule := x.Text()
+		if r.current.policy.Masks(kind, rule) && !r.new.policy.Masks(kind, rule) {
+			gone = append(gone, rule)
+		}
 	}
-	return list + ", " + name
+	if len(gone) == 0 {
+		return verdict{outcome: Allowed}
+	}
+	return verdict{Unmasked, strings.Join(gone, ", "), "the log does not have the text"}
 }
