@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -27,11 +30,13 @@ import (
 //	                     senders; the token of P is P-long-enough-token
 //	drain                ends it
 //	killgateway          kills it
+//	sums FOLDER FILE     writes the digests of all files in a folder
 var exportCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"serve":       serveForExport,
 	"post":        postForExport,
 	"drain":       drainAfterExport,
 	"killgateway": killGateway,
+	"sums":        sumFolder,
 }
 
 // running holds the functions that stop the gateways of scripts.
@@ -111,4 +116,20 @@ func postForExport(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s: %s %s", line, resp.Status, body)
 		}
 	}
+}
+
+func sumFolder(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sums FOLDER FILE")
+	}
+	var sums strings.Builder
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		fmt.Fprintf(&sums, "%s %x\n", path, sha256.Sum256(content))
+		return err
+	}))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(sums.String()), 0o600))
 }
