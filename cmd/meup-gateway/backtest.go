@@ -16,8 +16,10 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
+	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
@@ -54,8 +56,9 @@ participant may see; one with the capability observe sees all.
 
 An envelope is different if the new configuration says something else than what
 happened, and something else than the configuration in force says. A gateway
-stores that one in its data folder; --current names it otherwise. Without it, the
-comparison is with what happened alone.`,
+stores that one in its data folder, and shows it to a token with the capability
+observe; --current names it otherwise. If it is not known, the comparison is with
+what happened alone.`,
 		Example: "  meup-gateway backtest --config new.yaml --since 30d --data /var/lib/meup\n" +
 			"  meup-gateway backtest --config new.yaml --current meup.yaml --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --json",
 		Args: program.Args(),
@@ -65,7 +68,7 @@ comparison is with what happened alone.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "the other configuration (required)")
-	fl.StringVar(&f.current, "current", "", "the configuration in force (default: the one that the gateway has stored in the data folder)")
+	fl.StringVar(&f.current, "current", "", "the configuration in force (default: the one of the gateway)")
 	fl.StringVar(&f.space, "space", "", "space (default: the only one)")
 	fl.StringVar(&f.since, "since", "", "only envelopes from then on: a day, a time (RFC 3339), a duration before now (24h, 30d), or the id of an envelope")
 	fl.StringVar(&f.data, "data", "", "data folder of a stopped gateway (default: the one of the configuration)")
@@ -98,10 +101,6 @@ func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer)
 		return program.Usagef("--space is required: the configuration has the spaces %s", space)
 	}
 	o := backtest.Options{Space: space, Examples: f.examples, Partial: f.gateway != "", Progress: progressTo(stderr)}
-	o.New, err = gateway.BacktestPolicy(cfg, space)
-	if err != nil {
-		return err
-	}
 	if f.gateway == "" {
 		f.data = cmp.Or(f.data, cfg.Data)
 		if f.data == gateway.InMemory || f.data == cfg.Data && cfg.NATS != "" {
@@ -114,8 +113,7 @@ func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer)
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	o.Current, err = f.inForce(space, stderr)
-	if err != nil {
+	if err := f.policies(ctx, cfg, &o, stderr); err != nil {
 		return err
 	}
 	if err := f.begin(ctx, &o); err != nil {
@@ -175,16 +173,37 @@ func (f *backtestFlags) open(ctx context.Context, space string, stderr io.Writer
 	return log, stored.Close, nil
 }
 
+// policies sets the configurations that are compared.
+func (f *backtestFlags) policies(ctx context.Context, cfg *config.Config, o *backtest.Options, stderr io.Writer) error {
+	var inForce *api.Policy // at the running gateway; nil: its token may not read it
+	if remote, ok := o.Log.(*backtest.Remote); ok {
+		var err error
+		inForce, err = remote.Policy(ctx, o.Space)
+		if err != nil {
+			return err
+		}
+	}
+	current, err := f.inForce(o.Space, inForce, stderr)
+	if err != nil {
+		return err
+	}
+	o.Current = current
+	o.New, err = gateway.BacktestPolicy(cfg, o.Space, inForce)
+	return err
+}
+
 // inForce returns the configuration in force; nil if it is not known.
-func (f *backtestFlags) inForce(space string, stderr io.Writer) (*backtest.Policy, error) {
-	if f.current != "" {
+func (f *backtestFlags) inForce(space string, remote *api.Policy, stderr io.Writer) (*backtest.Policy, error) {
+	switch {
+	case f.current != "":
 		cfg, err := backupFlags{config: f.current}.load(stderr)
 		if err != nil {
 			return nil, err
 		}
-		return gateway.BacktestPolicy(cfg, space)
-	}
-	if f.gateway != "" {
+		return gateway.BacktestPolicy(cfg, space, remote)
+	case remote != nil:
+		return gateway.RemotePolicy(remote, space)
+	case f.gateway != "":
 		return nil, nil //nolint:nilnil // it is not known
 	}
 	return gateway.StoredPolicy(f.data, space)

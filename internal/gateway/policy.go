@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/gateway/config"
@@ -23,49 +25,46 @@ import (
 // stopped gateway compares with it.
 const policyFile = "policy.json"
 
-// policy is the part of a configuration that decides about envelopes, without tokens and
-// secrets, as it is stored.
+// policy is the part of a configuration file that decides about envelopes, without tokens
+// and secrets, as it is stored.
 type policy struct {
-	Administration string                 `json:"administration,omitempty"`
-	Safety         policySafety           `json:"safety"`
-	Spaces         map[string]policySpace `json:"spaces"`
+	Administration string                     `json:"administration,omitempty"`
+	Safety         api.SafetyPolicy           `json:"safety"`
+	Spaces         map[string]api.SpacePolicy `json:"spaces"`
 }
 
-type policySafety struct {
-	Digest string   `json:"digest"` // of the settings
-	Kinds  []string `json:"kinds"`
-	Rules  []string `json:"rules"` // their names
-}
-
-type policySpace struct {
-	Everyone         bool                                         `json:"everyone,omitempty"`
-	DecideExplicitly bool                                         `json:"decide_explicitly,omitempty"`
-	Participants     map[protocol.ParticipantID][]json.RawMessage `json:"participants"`
-	Guests           *[]json.RawMessage                           `json:"guests,omitempty"` // of the issuer; nil: there is none
-}
-
-func policyOf(cfg *config.Config) (policy, error) {
-	rules, err := safety.RuleIDs(cfg.Safety.Rules)
-	if err != nil {
-		return policy{}, err
-	}
-	p := policy{
-		Administration: cfg.Administration.Space, Spaces: make(map[string]policySpace, len(cfg.Spaces)),
-		Safety: policySafety{Digest: safetyDigest(&cfg.Safety), Kinds: kindNames(cfg.Safety.Kinds), Rules: rules},
-	}
+func policyOf(cfg *config.Config) policy {
+	p := policy{Administration: cfg.Administration.Space, Safety: safetyPolicy(&cfg.Safety), Spaces: make(map[string]api.SpacePolicy, len(cfg.Spaces))}
 	for i := range cfg.Spaces {
-		s := &cfg.Spaces[i]
-		q := policySpace{Everyone: s.Everyone, DecideExplicitly: s.DecideExplicitly, Participants: make(map[protocol.ParticipantID][]json.RawMessage, len(s.Participants))}
-		for j := range s.Participants {
-			q.Participants[s.Participants[j].ID] = texts(s.Participants[j].Capabilities)
-		}
-		if s.JWT != nil {
-			guests := texts(s.JWT.Capabilities)
-			q.Guests = &guests
-		}
-		p.Spaces[s.Name] = q
+		p.Spaces[cfg.Spaces[i].Name] = spacePolicy(&cfg.Spaces[i])
 	}
-	return p, nil
+	return p
+}
+
+// Words of a policy.
+const (
+	decideCallers  = "callers"
+	decideExplicit = "explicit"
+)
+
+func spacePolicy(s *config.Space) api.SpacePolicy {
+	p := api.SpacePolicy{Visibility: visibility(s.Everyone), Decide: decideCallers, Participants: make(map[protocol.ParticipantID][]json.RawMessage, len(s.Participants))}
+	if s.DecideExplicitly {
+		p.Decide = decideExplicit
+	}
+	for i := range s.Participants {
+		p.Participants[s.Participants[i].ID] = texts(s.Participants[i].Capabilities)
+	}
+	if s.JWT != nil {
+		p.Guests = texts(s.JWT.Capabilities)
+	}
+	return p
+}
+
+func safetyPolicy(s *config.Safety) api.SafetyPolicy {
+	p := api.SafetyPolicy{Digest: safetyDigest(s), Kinds: kindNames(s.Kinds)}
+	p.Rules, _ = safety.RuleIDs(s.Rules) // the pipeline was made of them
+	return p
 }
 
 func kindNames(list []protocol.KindPattern) []string {
@@ -86,29 +85,24 @@ func safetyDigest(s *config.Safety) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// config returns the configuration of a policy, with nothing else in it.
-func (p *policy) config() (*config.Config, error) {
-	cfg := &config.Config{}
-	cfg.Administration.Space = p.Administration
-	for name, q := range p.Spaces {
-		s := config.Space{Name: name, Everyone: q.Everyone, DecideExplicitly: q.DecideExplicitly}
-		for id, list := range q.Participants {
-			held, err := compile(list)
-			if err != nil {
-				return nil, err
-			}
-			s.Participants = append(s.Participants, config.Participant{ID: id, Capabilities: held})
+// spaceOf returns the configuration of a space with this policy, with nothing else in it.
+func spaceOf(name string, p *api.SpacePolicy) (config.Space, error) {
+	s := config.Space{Name: name, Everyone: p.Visibility == visibility(true), DecideExplicitly: p.Decide == decideExplicit}
+	for _, id := range slices.Sorted(maps.Keys(p.Participants)) {
+		held, err := compile(p.Participants[id])
+		if err != nil {
+			return s, err
 		}
-		if q.Guests != nil {
-			held, err := compile(*q.Guests)
-			if err != nil {
-				return nil, err
-			}
-			s.JWT = &config.JWT{Capabilities: held}
-		}
-		cfg.Spaces = append(cfg.Spaces, s)
+		s.Participants = append(s.Participants, config.Participant{ID: id, Capabilities: held})
 	}
-	return cfg, nil
+	if p.Guests != nil {
+		held, err := compile(p.Guests)
+		if err != nil {
+			return s, err
+		}
+		s.JWT = &config.JWT{Capabilities: held}
+	}
+	return s, nil
 }
 
 func compile(list []json.RawMessage) ([]*capability.Capability, error) {
@@ -129,11 +123,7 @@ func (g *Gateway) notePolicy(cfg *config.Config) {
 	if data == InMemory {
 		return
 	}
-	p, err := policyOf(cfg)
-	var text []byte
-	if err == nil {
-		text, err = json.Marshal(p)
-	}
+	text, err := json.Marshal(policyOf(cfg))
 	if err == nil {
 		err = replaceFile(filepath.Join(data, policyFile), append(text, '\n'))
 	}
@@ -151,11 +141,45 @@ func replaceFile(name string, content []byte) error {
 	return err
 }
 
-// BacktestPolicy returns what a configuration says about a space.
-func BacktestPolicy(cfg *config.Config, space string) (*backtest.Policy, error) {
+// Policy returns the policy in force of a space; nil if there is no such space.
+func (g *Gateway) Policy(name string) *api.Policy {
+	g.admin.mu.Lock()
+	file := g.cfg.Load()
+	s, ok := effective(file, g.admin.directory).Space(name)
+	g.admin.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	p := &api.Policy{SpacePolicy: spacePolicy(s), Added: []protocol.ParticipantID{}, Safety: safetyPolicy(&file.Safety)}
+	inFile := map[protocol.ParticipantID]bool{}
+	if from, ok := file.Space(name); ok {
+		inFile = idsOf(from)
+	}
+	for _, x := range s.Participants {
+		if !inFile[x.ID] {
+			p.Added = append(p.Added, x.ID)
+		}
+	}
+	return p
+}
+
+// BacktestPolicy returns what a configuration file says about a space. inForce has the
+// participants that the administrative space has added, if its log is not read; nil: none.
+func BacktestPolicy(cfg *config.Config, space string, inForce *api.Policy) (*backtest.Policy, error) {
 	pipeline, err := SafetyOf(cfg, nil)
 	if err != nil {
 		return nil, err
+	}
+	if s, ok := cfg.Space(space); ok && inForce != nil {
+		for _, id := range inForce.Added {
+			held, err := compile(inForce.Participants[id])
+			if err != nil {
+				return nil, err
+			}
+			if !idsOf(s)[id] {
+				s.Participants = append(s.Participants, config.Participant{ID: id, Capabilities: held})
+			}
+		}
 	}
 	p := backtestPolicy(cfg, space)
 	p.Safety, p.SafetyID = pipeline, safetyDigest(&cfg.Safety)
@@ -184,26 +208,47 @@ func StoredPolicy(data, space string) (*backtest.Policy, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &stored)
 	}
-	var cfg *config.Config
+	var p *backtest.Policy
 	if err == nil {
-		cfg, err = stored.config()
+		p, err = stored.backtest(space)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the policy in force: %w", err)
 	}
+	return p, nil
+}
+
+// RemotePolicy returns what a policy in force says about its space.
+func RemotePolicy(in *api.Policy, space string) (*backtest.Policy, error) {
+	p := policy{Safety: in.Safety, Spaces: map[string]api.SpacePolicy{space: in.SpacePolicy}}
+	return p.backtest(space)
+}
+
+// backtest returns what the policy says about a space.
+func (p *policy) backtest(space string) (*backtest.Policy, error) {
+	cfg := &config.Config{}
+	cfg.Administration.Space = p.Administration
+	for name := range p.Spaces {
+		q := p.Spaces[name]
+		s, err := spaceOf(name, &q)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Spaces = append(cfg.Spaces, s)
+	}
 	var kinds []protocol.KindPattern
-	for _, text := range stored.Safety.Kinds {
+	for _, text := range p.Safety.Kinds {
 		k, err := protocol.ParseKindPattern(text)
 		if err != nil {
-			return nil, fmt.Errorf("read the policy in force: %w", err)
+			return nil, err
 		}
 		kinds = append(kinds, k)
 	}
-	p := backtestPolicy(cfg, space)
-	p.SafetyID = stored.Safety.Digest
-	p.Masks = func(kind protocol.Kind, rule string) bool {
-		return slices.Contains(stored.Safety.Rules, rule) &&
+	out := backtestPolicy(cfg, space)
+	out.SafetyID = p.Safety.Digest
+	out.Masks = func(kind protocol.Kind, rule string) bool {
+		return slices.Contains(p.Safety.Rules, rule) &&
 			slices.ContainsFunc(kinds, func(k protocol.KindPattern) bool { return k.Match(kind) })
 	}
-	return p, nil
+	return out, nil
 }

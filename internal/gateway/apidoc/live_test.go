@@ -91,6 +91,7 @@ func TestOpenAPI_Responses(t *testing.T) {
 		{"GET", "/api/chat/history", "/api/chat/history", "alice", "", 400},
 		{"GET", "/api/spaces", "/api/spaces", "alice", "", 200},
 		{"GET", inSpace + "/participants", "/api/spaces/lab/participants", "alice", "", 200},
+		{"GET", inSpace + "/policy", "/api/spaces/lab/policy", "alice", "", 403},
 		{"GET", "/api/session", "/api/session", "alice", "", 200},
 		{"POST", "/api/session", "/api/session", "", `{"token":"alice-token"}`, 200},
 		{"POST", "/api/session", "/api/session", "", `{"token":"wrong"}`, 401},

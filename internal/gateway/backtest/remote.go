@@ -109,5 +109,16 @@ func (l *Remote) Bounds(ctx context.Context, space string) (oldest, newest proto
 	return oldest, newest, err
 }
 
+// Policy returns the policy in force; nil if the token may not read it, or the gateway is of
+// an earlier version.
+func (l *Remote) Policy(ctx context.Context, space string) (*api.Policy, error) {
+	p, err := l.client.Policy(ctx, space)
+	var failed *api.StatusError
+	if errors.As(err, &failed) && (failed.Status == http.StatusForbidden || failed.Status == http.StatusNotFound) {
+		return nil, nil //nolint:nilnil // it is not known
+	}
+	return p, err
+}
+
 // Spaces implements [journal.Reader].
 func (l *Remote) Spaces(ctx context.Context) ([]string, error) { return l.client.Spaces(ctx) }

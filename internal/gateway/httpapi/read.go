@@ -332,6 +332,20 @@ func (s *Server) participants(w http.ResponseWriter, _ *http.Request, v caller) 
 	v.writeJSON(w, map[string]any{"you": v.space.Describe(v.id), "participants": v.space.Participants(), "paused": v.space.Paused()})
 }
 
+// policy returns the policy in force to a participant that sees everything else.
+func (s *Server) policy(w http.ResponseWriter, _ *http.Request, v caller) {
+	if !v.space.VisibilityOf(v.viewer()).Observes {
+		access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "The policy of a space is for participants with the capability observe."))
+		return
+	}
+	p := s.options.Policy(v.space.Name())
+	if p == nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The configuration of the space is being changed; try again."))
+		return
+	}
+	v.writeJSON(w, p)
+}
+
 // spaceInfo describes one space in a list of spaces.
 type spaceInfo struct {
 	Name string       `json:"name"`

@@ -51,6 +51,8 @@ type Options struct {
 	Turns *derived.TurnStore
 	// Administration describes the spaces; nil: there is no administrative space.
 	Administration Administration
+	// Policy returns the policy in force of a space; nil: there is none.
+	Policy func(space string) *api.Policy
 	// Search is the full-text index.
 	Search *derived.SearchStore
 	// Adapters makes the routes of other protocols from this API; nil: there are none.
@@ -102,6 +104,7 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/contexts", s.inSpace(s.contexts))
 	handle("GET /api/spaces/{space}/contexts/{path...}", s.inSpace(s.contexts))
 	handle("GET /api/spaces/{space}/participants", s.inSpace(s.participants))
+	handle("GET /api/spaces/{space}/policy", s.inSpace(s.policy))
 	handle("GET /api/spaces/{space}/events", s.inSpace(s.events))
 	handle("GET /api/spaces/{space}/proposals", s.inSpace(s.proposals))
 	handle("GET /api/spaces/{space}/search", s.inSpace(s.search))
