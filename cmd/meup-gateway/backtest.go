@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +70,7 @@ what happened alone.`,
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "the other configuration (required)")
 	fl.StringVar(&f.current, "current", "", "the configuration in force (default: the one of the gateway)")
-	fl.StringVar(&f.space, "space", "", "space (default: the only one)")
+	fl.StringVar(&f.space, "space", "", "space (default: all of the log)")
 	fl.StringVar(&f.since, "since", "", "only envelopes from then on: a day, a time (RFC 3339), a duration before now (24h, 30d), or the id of an envelope")
 	fl.StringVar(&f.data, "data", "", "data folder of a stopped gateway (default: the one of the configuration)")
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
@@ -87,45 +88,29 @@ func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer)
 		return program.Usagef("use either --data or --gateway, not both")
 	case f.examples < 0:
 		return program.Usagef("--examples must not be negative")
+	case f.space != "" && !protocol.ValidSpaceName(f.space):
+		return program.Usagef("--space requires the name of a space")
 	}
 	cfg, err := backupFlags{config: f.config}.load(stderr)
 	if err != nil {
 		return err
 	}
-	s, err := pickSpace(cfg, f.space)
-	if err != nil {
-		return err
-	}
-	space := cmp.Or(f.space, s.Name)
-	if !protocol.ValidSpaceName(space) {
-		return program.Usagef("--space is required: the configuration has the spaces %s", space)
-	}
-	o := backtest.Options{Space: space, Examples: f.examples, Partial: f.gateway != "", Progress: progressTo(stderr)}
 	if f.gateway == "" {
 		f.data = cmp.Or(f.data, cfg.Data)
 		if f.data == gateway.InMemory || f.data == cfg.Data && cfg.NATS != "" {
 			return fmt.Errorf("%s stores the log outside of a folder: use --gateway", f.config)
 		}
 	}
-	var done func() error
-	o.Log, done, err = f.open(ctx, space, stderr)
+	log, done, err := f.open(stderr)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	if err := f.policies(ctx, cfg, &o, stderr); err != nil {
-		return err
-	}
-	if err := f.begin(ctx, &o); err != nil {
-		return err
-	}
-	report, err := backtest.Run(ctx, o)
-	switch {
-	case errors.Is(err, backtest.ErrNoSpace):
-		return fmt.Errorf("the configuration has no space %q", space)
-	case ctx.Err() != nil && err != nil:
+	report, err := f.compare(ctx, cfg, log, stderr)
+	if ctx.Err() != nil && err != nil {
 		return program.ErrInterrupted
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	f.addOpen(report)
@@ -138,8 +123,59 @@ func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer)
 	return printBacktest(stdout, report)
 }
 
+// compare runs the backtest of one space, or of all that the log has.
+func (f *backtestFlags) compare(ctx context.Context, cfg *config.Config, log journal.Reader, stderr io.Writer) (*backtest.Report, error) {
+	names, err := log.Spaces(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the spaces of the log: %w", err)
+	}
+	if f.space != "" {
+		if !slices.Contains(names, f.space) {
+			return nil, fmt.Errorf("the log has no space %q", f.space)
+		}
+		names = []string{f.space}
+	}
+	var all *backtest.Report
+	for _, name := range names {
+		r, err := f.compareSpace(ctx, cfg, log, name, stderr)
+		switch {
+		case errors.Is(err, backtest.ErrNoSpace) && f.space == "":
+			fmt.Fprintf(stderr, "The configuration has no space %s, which is not compared.\n", name)
+		case errors.Is(err, backtest.ErrNoSpace):
+			return nil, fmt.Errorf("the configuration has no space %q", name)
+		case err != nil:
+			return nil, err
+		case r == nil: // it does not have the envelope of --since
+		case all == nil:
+			all = r
+		default:
+			all.Add(r)
+		}
+	}
+	if all == nil && f.since != "" && len(names) > 0 {
+		return nil, program.Usagef("--since %q is no time, and the log has no envelope with this id", f.since)
+	}
+	if all == nil {
+		return nil, errors.New("the log has no space of the configuration")
+	}
+	return all, nil
+}
+
+// compareSpace runs the backtest of a space; nil if it does not have the envelope of --since.
+func (f *backtestFlags) compareSpace(ctx context.Context, cfg *config.Config, log journal.Reader, name string, stderr io.Writer) (*backtest.Report, error) {
+	o := backtest.Options{Log: log, Space: name, Examples: f.examples, Partial: f.gateway != "", Progress: progressTo(stderr)}
+	found, err := f.begin(ctx, &o)
+	if err != nil || !found {
+		return nil, err
+	}
+	if err := f.policies(ctx, cfg, &o, stderr); err != nil {
+		return nil, err
+	}
+	return backtest.Run(ctx, o)
+}
+
 // open opens the log.
-func (f *backtestFlags) open(ctx context.Context, space string, stderr io.Writer) (journal.Reader, func() error, error) {
+func (f *backtestFlags) open(stderr io.Writer) (journal.Reader, func() error, error) {
 	if f.gateway != "" {
 		token := os.Getenv(f.tokenEnv)
 		if token == "" {
@@ -162,15 +198,7 @@ func (f *backtestFlags) open(ctx context.Context, space string, stderr io.Writer
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
-	log := stored.Reader()
-	_, newest, err := log.Bounds(ctx, space)
-	if err == nil && newest == 0 {
-		err = fmt.Errorf("the log in %s has no space %q", f.data, space)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, stored.Close())
-	}
-	return log, stored.Close, nil
+	return stored.Reader(), stored.Close, nil
 }
 
 // policies sets the configurations that are compared.
@@ -209,25 +237,26 @@ func (f *backtestFlags) inForce(space string, remote *api.Policy, stderr io.Writ
 	return gateway.StoredPolicy(f.data, space)
 }
 
-// begin sets where the comparison begins.
-func (f *backtestFlags) begin(ctx context.Context, o *backtest.Options) error {
+// begin sets where the comparison begins. It reports false if --since is the id of an
+// envelope that the space does not have.
+func (f *backtestFlags) begin(ctx context.Context, o *backtest.Options) (bool, error) {
 	begin, err := program.Moment("since", f.since, time.Now())
 	if err == nil {
 		o.Since = begin
-		return nil
+		return true, nil
 	}
 	if !protocol.ValidID(f.since) {
-		return program.Usage(err)
+		return false, program.Usage(err)
 	}
-	first, lookup := o.Log.Lookup(ctx, o.Space, protocol.ID(f.since))
-	switch {
-	case errors.Is(lookup, journal.ErrNotFound):
-		return fmt.Errorf("%w, and no envelope of the space has this id", err)
-	case lookup != nil:
-		return lookup
+	first, err := o.Log.Lookup(ctx, o.Space, protocol.ID(f.since))
+	if errors.Is(err, journal.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
 	}
 	o.After = first.Envelope.Seq - 1
-	return nil
+	return true, nil
 }
 
 // progressTo returns a function that reports the progress at a terminal; nil if w is none.
@@ -245,10 +274,10 @@ func (f *backtestFlags) addOpen(r *backtest.Report) {
 		for j := range r.Groups[i].Examples {
 			x := &r.Groups[i].Examples[j]
 			if f.gateway != "" {
-				x.Open = fmt.Sprintf("%s/#/space/%s/m/%s", strings.TrimRight(f.gateway, "/"), r.Space, x.ID)
+				x.Open = fmt.Sprintf("%s/#/space/%s/m/%s", strings.TrimRight(f.gateway, "/"), r.Groups[i].Space, x.ID)
 				continue
 			}
-			x.Open = fmt.Sprintf("meup-gateway export --space %s --data %s --since %d | head -n 1", textutil.ShellWord(r.Space), textutil.ShellWord(f.data), x.Seq-1)
+			x.Open = fmt.Sprintf("meup-gateway export --space %s --data %s --since %d | head -n 1", textutil.ShellWord(r.Groups[i].Space), textutil.ShellWord(f.data), x.Seq-1)
 		}
 	}
 }
@@ -256,7 +285,11 @@ func (f *backtestFlags) addOpen(r *backtest.Report) {
 // printBacktest prints a report for people.
 func printBacktest(w io.Writer, r *backtest.Report) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Space %s: %s", r.Space, textutil.Count(r.Envelopes, "envelope"))
+	noun := "Space"
+	if len(r.Spaces) > 1 {
+		noun = "Spaces"
+	}
+	fmt.Fprintf(&out, "%s %s: %s", noun, strings.Join(r.Spaces, ", "), textutil.Count(r.Envelopes, "envelope"))
 	if r.Envelopes > 0 {
 		fmt.Fprintf(&out, ", %s to %s", r.From.Format(time.RFC3339), r.To.Format(time.RFC3339))
 	}
@@ -273,6 +306,9 @@ func printBacktest(w io.Writer, r *backtest.Report) error {
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		fmt.Fprintf(&out, "\n%s: %s %s from %s\n", title(g), textutil.Thousands(int64(g.Count)), g.Kind, g.Participant)
+		if len(r.Spaces) > 1 {
+			fmt.Fprintf(&out, "  in space %s\n", g.Space)
+		}
 		switch {
 		case g.Rule != "" && g.Why != "":
 			fmt.Fprintf(&out, "  by %s: %s\n", g.Rule, g.Why)

@@ -170,7 +170,11 @@ func BacktestPolicy(cfg *config.Config, space string, inForce *api.Policy) (*bac
 	if err != nil {
 		return nil, err
 	}
+	own := *cfg
+	own.Spaces = slices.Clone(cfg.Spaces)
+	cfg = &own
 	if s, ok := cfg.Space(space); ok && inForce != nil {
+		s.Participants = slices.Clip(s.Participants) // of the caller
 		for _, id := range inForce.Added {
 			held, err := compile(inForce.Participants[id])
 			if err != nil {

@@ -69,7 +69,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &run{
 		Options: o, st: authority.NewState(&authority.Config{Name: o.Space}), proposals: make(map[protocol.ID]*journal.Entry),
 		saved: make(map[protocol.ID]*saved), groups: make(map[groupKey]*Group),
-		report: Report{Space: o.Space, Baseline: BaselineRecord},
+		report: Report{Spaces: []string{o.Space}, Baseline: BaselineRecord},
 	}
 	if err := r.open(ctx); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ const (
 
 // Report is the result of a backtest.
 type Report struct {
-	Space     string    `json:"space"`
+	Spaces    []string  `json:"spaces"`
 	From      time.Time `json:"from"` // of the first and the last envelope
 	To        time.Time `json:"to"`
 	Envelopes int       `json:"envelopes"` // that were decided
@@ -48,6 +48,7 @@ type Report struct {
 
 // Group is the envelopes of one participant and kind that one rule decides otherwise.
 type Group struct {
+	Space       string                   `json:"space"`
 	Outcome     Outcome                  `json:"outcome"`
 	RejectedBy  []protocol.ParticipantID `json:"rejected_by,omitempty"` // who rejected the calls that would be made
 	Participant protocol.ParticipantID   `json:"participant"`
@@ -128,7 +129,7 @@ func (r *run) count(key groupKey, x Example, what func() string) {
 	g := r.groups[key]
 	if g == nil {
 		g = &Group{
-			Outcome: key.outcome, Participant: key.participant, Kind: key.kind, Rule: key.rule, Why: key.why, Before: key.before, Examples: []Example{},
+			Space: r.Space, Outcome: key.outcome, Participant: key.participant, Kind: key.kind, Rule: key.rule, Why: key.why, Before: key.before, Examples: []Example{},
 		}
 		r.groups[key] = g
 	}
@@ -166,11 +167,41 @@ func (r *run) finish() *Report {
 	for _, g := range r.groups {
 		r.report.Groups = append(r.report.Groups, *g)
 	}
-	slices.SortFunc(r.report.Groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Participant, b.Participant),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Why, b.Why))
-	})
+	r.report.sort()
 	return &r.report
+}
+
+func (r *Report) sort() {
+	slices.SortFunc(r.Groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Space, b.Space), cmp.Compare(a.Participant, b.Participant),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Why, b.Why), cmp.Compare(a.Before, b.Before))
+	})
+}
+
+// Add adds the report of another space.
+func (r *Report) Add(o *Report) {
+	if r.Envelopes == 0 || o.Envelopes > 0 && o.From.Before(r.From) {
+		r.From = o.From
+	}
+	if o.To.After(r.To) {
+		r.To = o.To
+	}
+	if o.Baseline == BaselineRecord {
+		r.Baseline = BaselineRecord
+	}
+	r.Spaces = append(r.Spaces, o.Spaces...)
+	r.Envelopes += o.Envelopes
+	r.Different += o.Different
+	r.Allowed += o.Allowed
+	r.Refused += o.Refused
+	r.Asked += o.Asked
+	r.Masked += o.Masked
+	r.Unmasked += o.Unmasked
+	r.LetThrough += o.LetThrough
+	r.Unjudged += o.Unjudged
+	r.Unseen += o.Unseen
+	r.Groups = append(r.Groups, o.Groups...)
+	r.sort()
 }
 
 // maxWhat bounds the description of an envelope, in characters.
