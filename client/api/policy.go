@@ -31,8 +31,8 @@ type Policy struct {
 	Safety SafetyPolicy             `json:"safety"`
 }
 
-// Policy returns the policy in force of a space. The participant of the token must have the
-// capability observe.
+// Policy returns the policy in force of a space. The participant of the token must observe
+// the space, or be allowed to change rights.
 func (c *Client) Policy(ctx context.Context, space string) (*Policy, error) {
 	var p Policy
 	if err := c.get(ctx, inSpace(space, "policy"), nil, &p); err != nil {

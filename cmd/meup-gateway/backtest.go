@@ -57,8 +57,8 @@ participant may see; one with the capability observe sees all.
 
 An envelope is different if the new configuration says something else than what
 happened, and something else than the configuration in force says. A gateway
-stores that one in its data folder, and shows it to a token with the capability
-observe; --current names it otherwise. If it is not known, the comparison is with
+stores that one in its data folder, and shows it to participants that observe or
+may change rights; --current names it otherwise. If it is not known, the comparison is with
 what happened alone.`,
 		Example: "  meup-gateway backtest --config new.yaml --since 30d --data /var/lib/meup\n" +
 			"  meup-gateway backtest --config new.yaml --current meup.yaml --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --json",

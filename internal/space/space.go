@@ -156,6 +156,13 @@ func (s *Space) VisibilityOf(who ring.Viewer) ring.Visibility {
 	return s.state.Load().Visibility(who, s.now())
 }
 
+// SeesRights reports whether a participant may read the rights of all others: it observes,
+// or may change rights.
+func (s *Space) SeesRights(id protocol.ParticipantID) bool {
+	rights := s.state.Load().Ledger.Effective(id, s.now())
+	return rights.Observes() || rights.Possible(protocol.KindCapabilityGrant) || rights.Possible(protocol.KindCapabilityRevoke)
+}
+
 // Sender returns a sender without a connection. The error is a *protocol.Error.
 func (s *Space) Sender(ctx context.Context, from ring.Viewer) (*admission.Sender, error) {
 	if err := s.admission.AdmitGuest(ctx, from.ID); err != nil {

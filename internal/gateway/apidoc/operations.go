@@ -77,7 +77,7 @@ var operations = map[string]operation{
 	"GET /api/chat/history":                         {id: "chatHistory", tag: tagTurns, out: "history job session", types: "text/markdown", params: "thread_id job_id session_id space limit before", summary: "Returns a thread, a job or a session of one of the token's spaces.", details: "Exactly one of thread_id, job_id and session_id is required."},
 	"GET /api/spaces":                               {id: "spaces", tag: tagSpaces, out: "spaces", summary: "Lists the spaces that the token is valid for."},
 	"GET /api/spaces/{space}/participants":          {id: "participants", tag: tagSpaces, out: "participants", summary: "Lists the connected participants."},
-	"GET /api/spaces/{space}/policy":                {id: "policy", tag: tagSpaces, out: "policy", summary: "Returns what the configuration in force says about a space, for participants with the capability observe."},
+	"GET /api/spaces/{space}/policy":                {id: "policy", tag: tagSpaces, out: "policy", summary: "Returns what the configuration in force says about a space, for participants that observe it or may change rights."},
 	"GET /api/admin/spaces":                         {id: "directory", tag: tagSpaces, out: "directory", params: "space", summary: "Lists all spaces with their participants and tokens, for the administrative space.", details: "404 if the gateway has no administrative space."},
 	"POST /api/session":                             {id: "signIn", tag: tagSession, open: true, body: "sign_in", out: "identity", summary: "Signs the web page in: sets its cookie."},
 	"GET /api/session":                              {id: "whoAmI", tag: tagSession, out: "identity", params: "space", summary: "Returns the participant and the spaces of the token."},

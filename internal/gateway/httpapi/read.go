@@ -332,10 +332,10 @@ func (s *Server) participants(w http.ResponseWriter, _ *http.Request, v caller) 
 	v.writeJSON(w, map[string]any{"you": v.space.Describe(v.id), "participants": v.space.Participants(), "paused": v.space.Paused()})
 }
 
-// policy returns the policy in force to a participant that sees everything else.
+// policy returns the policy in force.
 func (s *Server) policy(w http.ResponseWriter, _ *http.Request, v caller) {
-	if !v.space.VisibilityOf(v.viewer()).Observes {
-		access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "The policy of a space is for participants with the capability observe."))
+	if !v.space.SeesRights(v.id) {
+		access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "The policy of a space is for participants that observe it or may change rights."))
 		return
 	}
 	p := s.options.Policy(v.space.Name())
