@@ -159,8 +159,7 @@ func (s *Space) VisibilityOf(who ring.Viewer) ring.Visibility {
 // SeesRights reports whether a participant may read the rights of all others: it observes,
 // or may change rights.
 func (s *Space) SeesRights(id protocol.ParticipantID) bool {
-	rights := s.state.Load().Ledger.Effective(id, s.now())
-	return rights.Observes() || rights.Possible(protocol.KindCapabilityGrant) || rights.Possible(protocol.KindCapabilityRevoke)
+	return s.state.Load().Observes(id, s.now()) || s.MaySend(id, protocol.KindCapabilityGrant) || s.MaySend(id, protocol.KindCapabilityRevoke)
 }
 
 // Sender returns a sender without a connection. The error is a *protocol.Error.
