@@ -25,6 +25,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
 	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -115,7 +116,7 @@ func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer)
 	}
 	f.addOpen(report)
 	if f.json {
-		out := json.NewEncoder(stdout)
+		out := json.NewEncoder(termsafe.JSONWriter(stdout))
 		out.SetEscapeHTML(false)
 		out.SetIndent("", "  ")
 		return out.Encode(report)
@@ -332,7 +333,7 @@ func printBacktest(w io.Writer, r *backtest.Report) error {
 			fmt.Fprintf(&out, "\n    %s\n", x.Open)
 		}
 	}
-	_, err := io.WriteString(w, out.String())
+	_, err := io.WriteString(w, termsafe.Text(out.String()))
 	return err
 }
 

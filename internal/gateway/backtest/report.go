@@ -212,14 +212,11 @@ const maxWhat = 120
 func (r *run) describe(q *question) string {
 	e := &q.entry.Envelope
 	var text string
-	switch e.Kind {
-	case protocol.KindMCPRequest, protocol.KindMCPProposal:
+	if e.Kind == protocol.KindMCPRequest || e.Kind == protocol.KindMCPProposal {
 		name, params := exchange.ShownCall(q.payload)
 		text = name + " " + string(params)
-	case protocol.KindChat:
-		text = q.payload.Get("text").Text()
-	default:
-		for _, field := range []string{"message", "content", "reason"} {
+	} else {
+		for _, field := range []string{"text", "message", "content", "reason"} {
 			text = q.payload.Get(field).Text()
 			if text != "" {
 				break

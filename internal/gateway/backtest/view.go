@@ -34,16 +34,16 @@ type question struct {
 	payload   protocol.Value
 	proposals []*admission.Proposal // that it decides on
 	cut       bool                  // the proposal that it decides on is not in the log any more
-	// partial: it is not known who may see the proposals.
-	partial bool
 }
 
+// addProposal adds a proposal that the entry decides on. A partial log does not say who may
+// see it: the one who decided did.
 func (q *question) addProposal(x *journal.Entry, partial bool) {
 	p := &admission.Proposal{Envelope: &x.Envelope, Thread: x.Audience, Payload: x.Payload()}
 	if partial {
 		p.Thread = []protocol.ParticipantID{ring.AllParticipants}
 	}
-	q.proposals, q.partial = append(q.proposals, p), partial
+	q.proposals = append(q.proposals, p)
 }
 
 // verdict is what a configuration says about an envelope.
