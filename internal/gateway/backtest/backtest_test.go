@@ -449,3 +449,69 @@ func TestRun_Random(t *testing.T) {
 		w.same(backtest.Options{New: same, Current: same})
 	}
 }
+
+// TestRun_Replayed checks the verdicts of random configurations against spaces that have
+// them, and to which the same envelopes are sent.
+func TestRun_Replayed(t *testing.T) {
+	rng := testkit.Rand(t)
+	pick := func(list ...string) string { return list[rng.IntN(len(list))] }
+	caps := []string{
+		`"chat"`, `"decide"`, `"mcp.*"`, `"mcp.request"`, `"mcp.reject"`, `"observe"`, `"reasoning/*"`, `{"kind":"chat","to":["p1","p2"]}`,
+		`{"kind":"mcp.request","payload":{"params":{"name":"read_*"}}}`, `{"kind":"mcp.request","to":"p2"}`, `{"kind":"chat","payload":{"text":"!b"}}`,
+		`{"kind":"decide","payload":{"params":{"name":"!delete_*"}}}`, `{"kind":"mcp.request","payload":{"params":{"name":"delete_*"}},"deny":true}`,
+	}
+	people := []string{"p1", "p2", "p3", "p4"}
+	tools := []string{"read_file", "write_file", "delete_file"}
+	total, refused := 0, 0
+	for range 30 {
+		everything, other := rules{}, rules{}
+		for _, id := range people {
+			everything[protocol.ParticipantID(id)] = []string{`"*"`, `"observe"`}
+			other[protocol.ParticipantID(id)] = []string{`"mcp.proposal"`, pick(caps...), pick(caps...), pick(caps...)}
+		}
+		w, replay := newWorld(t, everything, safety.Config{}), newWorld(t, other, safety.Config{})
+		var proposals []string
+		rejected := map[protocol.ID]bool{}
+		for n := range 200 {
+			id, from, to, tool := fmt.Sprint("e", n), pick(people...), pick(people...), pick(tools...)
+			frame := fmt.Sprintf(`{"id":%q,"kind":"chat","payload":{"text":%q}}`, id, pick("a", "b"))
+			switch kind := rng.IntN(6); {
+			case kind == 0:
+				frame = fmt.Sprintf(`{"id":%q,"kind":"chat","to":[%q],"payload":{"text":"a"}}`, id, to)
+			case kind == 1:
+				frame = request(id, to, tool)
+			case kind == 2:
+				frame = strings.ReplaceAll(propose(id, tool), `"files"`, strconv.Quote(to))
+				proposals = append(proposals, id)
+			case kind == 3 && len(proposals) > 0:
+				frame = strings.ReplaceAll(approve(id, pick(proposals...), tool), `"files"`, strconv.Quote(to))
+			case kind == 4 && len(proposals) > 0:
+				frame = reject(id, pick(proposals...))
+			}
+			if w.say(protocol.ParticipantID(from), frame) != nil {
+				continue
+			}
+			replay.now = w.now.Add(-time.Second)
+			rejected[protocol.ID(id)] = replay.say(protocol.ParticipantID(from), frame) != nil
+		}
+		differs := map[protocol.ID]bool{}
+		for _, g := range w.run(backtest.Options{New: other.policy(t, safety.Config{}), Examples: 1000}).Groups {
+			for _, x := range g.Examples {
+				differs[x.ID] = g.Outcome != backtest.Allowed
+			}
+		}
+		for id, want := range rejected {
+			total++
+			if want {
+				refused++
+			}
+			if differs[id] != want {
+				e, err := w.log.Lookup(t.Context(), "lab", id)
+				t.Errorf("%s %s by %s: replayed %v, backtest %v (%v) with %v", e.Envelope.Kind, e.Envelope.Payload, e.Envelope.From, want, differs[id], err, other)
+			}
+		}
+	}
+	if refused < 500 || total-refused < 500 {
+		t.Errorf("%d envelopes were rejected and %d admitted", refused, total-refused)
+	}
+}
