@@ -237,7 +237,7 @@ func (r *Report) Summary() string {
 	var parts []string
 	add := func(n int, format string) {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf(format, textutil.Thousands(int64(n))))
+			parts = append(parts, fmt.Sprintf(format, textutil.Count(n, "envelope")))
 		}
 	}
 	times := func(n int, text string) {
@@ -251,8 +251,8 @@ func (r *Report) Summary() string {
 		parts = append(parts, "let through "+count(r.LetThrough, "call that was", "calls that were")+" rejected")
 	}
 	add(r.Refused, "refused %s")
-	add(r.Masked, "masked %s more")
-	add(r.Unmasked, "left %s unmasked")
+	add(r.Masked, "masked text in %s")
+	add(r.Unmasked, "left text in %s unmasked")
 	switch n := len(parts); n {
 	case 0:
 		return "This configuration would have decided all of them as now."
