@@ -14,6 +14,8 @@ type SpacePolicy struct {
 	Decide       string                                       `json:"decide"`     // callers or explicit
 	Participants map[protocol.ParticipantID][]json.RawMessage `json:"participants"`
 	Guests       []json.RawMessage                            `json:"guests"` // of users of the issuer; nil: there is none
+	// Roots are the folders to which the paths of participants are relative.
+	Roots map[protocol.ParticipantID]string `json:"roots,omitempty"`
 }
 
 // SafetyPolicy describes safety settings.

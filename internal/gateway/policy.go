@@ -53,7 +53,14 @@ func spacePolicy(s *config.Space) api.SpacePolicy {
 		p.Decide = decideExplicit
 	}
 	for i := range s.Participants {
-		p.Participants[s.Participants[i].ID] = texts(s.Participants[i].Capabilities)
+		x := &s.Participants[i]
+		p.Participants[x.ID] = texts(x.Capabilities)
+		if x.Root != "" && p.Roots == nil {
+			p.Roots = make(map[protocol.ParticipantID]string)
+		}
+		if x.Root != "" {
+			p.Roots[x.ID] = x.Root
+		}
 	}
 	if s.JWT != nil {
 		p.Guests = texts(s.JWT.Capabilities)
@@ -93,7 +100,7 @@ func spaceOf(name string, p *api.SpacePolicy) (config.Space, error) {
 		if err != nil {
 			return s, err
 		}
-		s.Participants = append(s.Participants, config.Participant{ID: id, Capabilities: held})
+		s.Participants = append(s.Participants, config.Participant{ID: id, Capabilities: held, Root: p.Roots[id]})
 	}
 	if p.Guests != nil {
 		held, err := compile(p.Guests)

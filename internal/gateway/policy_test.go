@@ -41,14 +41,14 @@ func TestPolicy_InForce(t *testing.T) {
 	}
 	chat("alice", "alice-token")
 	o.do(protocol.KindAdminParticipantRemove, `{"space":"lab","participant_id":"erik"}`)
-	changed := adminConfig + "      bob: {token: bob-token, capabilities: [observe]}\nsafety: {kinds: [reasoning/*, chat]}\n"
+	changed := adminConfig + "      bob: {token: bob-token, root: /srv, capabilities: [observe]}\nsafety: {kinds: [reasoning/*, chat]}\n"
 	o.Reload(changed)
 
 	p, err := o.API(t, "bob").Policy(t.Context(), "lab")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Added) != 1 || p.Added[0] != "dora" || len(p.Participants) != 3 || p.Guests != nil || p.Decide != "callers" || strings.Join(p.Safety.Kinds, " ") != "reasoning/* chat" {
+	if len(p.Added) != 1 || p.Added[0] != "dora" || len(p.Participants) != 3 || p.Guests != nil || p.Roots["bob"] != "/srv" || p.Decide != "callers" || strings.Join(p.Safety.Kinds, " ") != "reasoning/* chat" {
 		t.Errorf("got %+v", p)
 	}
 	var refused *api.StatusError

@@ -170,8 +170,10 @@ func (q *question) under(st *authority.State) verdict {
 	c := admission.Case{State: st, Sender: sender(st, e.From), Now: e.TS, Envelope: e, Payload: q.payload, Proposals: q.proposals}
 	rights := st.Ledger.Effective(e.From, e.TS)
 	if e.Kind == protocol.KindMCPProposal {
-		call := capability.Request{Kind: protocol.KindMCPRequest, Payload: q.payload, To: authority.HostOf(q.payload), Context: e.Context}
-		d := rights.Decide(&call)
+		call := *e
+		call.Kind, call.To = protocol.KindMCPRequest, authority.HostOf(q.payload)
+		r := st.Config.Request(e.From, &call, q.payload)
+		d := rights.Decide(&r)
 		if d.Allowed {
 			return verdict{Allowed, d.By.String(), ""}
 		}
@@ -184,7 +186,7 @@ func (q *question) under(st *authority.State) verdict {
 	case !d.Allowed && q.wasMasked() && rights.Possible(e.Kind):
 		return verdict{outcome: unknown} // the capabilities were compared with the text before it was masked
 	case !d.Allowed && e.Kind == protocol.KindMCPRequest && len(q.proposals) == 0:
-		return q.proposed(rights, d)
+		return q.proposed(st, rights, d)
 	case !d.Allowed:
 		return refusedBy(d)
 	}
@@ -201,10 +203,12 @@ func (q *question) under(st *authority.State) verdict {
 
 // proposed returns the verdict on a call that is not allowed: it is asked if the sender may
 // propose it.
-func (q *question) proposed(rights capability.Rights, refused capability.Decision) verdict {
+func (q *question) proposed(st *authority.State, rights capability.Rights, refused capability.Decision) verdict {
 	e := &q.entry.Envelope
 	for _, to := range [][]protocol.ParticipantID{nil, e.To} {
-		d := rights.Decide(&capability.Request{Kind: protocol.KindMCPProposal, Payload: q.payload, To: to, Context: e.Context})
+		r := st.Config.Request(e.From, e, q.payload) // with the folder of the host
+		r.Kind, r.To = protocol.KindMCPProposal, to
+		d := rights.Decide(&r)
 		if d.Allowed {
 			return verdict{Asked, d.By.String(), ""}
 		}
