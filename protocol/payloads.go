@@ -124,6 +124,9 @@ const MetaWorkingDirectory = "meup/cwd"
 // of a path in the arguments, the path that it leads to by symbolic links.
 const MetaRealPaths = "meup/real_paths"
 
+// PathArguments are the names of the arguments in which tools take the path of a file or a folder.
+var PathArguments = []string{"file_path", "filePath", "path", "notebook_path", "filename", "target_file", "absolute_path", "directory"}
+
 // maxPause bounds a pause, because a time.Duration is at most about 292 years.
 const maxPause = 100 * 365 * 24 * time.Hour
 

@@ -68,3 +68,29 @@ func (c *Client) Proposals(ctx context.Context, space, state string, limit int, 
 	}
 	return &p, nil
 }
+
+// Scopes is the response about what a grant with the approval of a proposal may allow.
+type Scopes struct {
+	Scopes []Scope `json:"scopes"` // the least general first
+}
+
+// Scope is a capability for the proposer that the participant can grant.
+type Scope struct {
+	ID         string          `json:"id"`    // same, similar or any
+	Title      string          `json:"title"` // in words; it contains texts of the proposal
+	Capability json.RawMessage `json:"capability"`
+}
+
+// Scopes returns what the participant can grant to the proposer of a call; to runs the tool ("":
+// the participant that the proposal names).
+func (c *Client) Scopes(ctx context.Context, space string, proposal protocol.ID, to protocol.ParticipantID) ([]Scope, error) {
+	q := make(url.Values)
+	if to != "" {
+		q.Set("to", string(to))
+	}
+	var s Scopes
+	if err := c.get(ctx, inSpace(space, "proposals", string(proposal), "scopes"), q, &s); err != nil {
+		return nil, fmt.Errorf("list the scopes of proposal %s: %w", proposal, err)
+	}
+	return s.Scopes, nil
+}

@@ -93,9 +93,6 @@ var knownTools = []string{
 	"Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "NotebookRead", "WebFetch", "web_fetch",
 }
 
-// PathKeys are the names of the arguments in which tools take the path of a file or a folder.
-var PathKeys = []string{"file_path", "filePath", "path", "notebook_path", "filename", "target_file", "absolute_path", "directory"}
-
 var urlKeys = []string{"url", "uri"}
 
 // tool returns the tool whose calls the pattern of a payload matches; "": several.
@@ -139,7 +136,7 @@ func (l *linter) arguments(p *Pattern, key, tool string) {
 			words[len(words)-1] = "**"
 		}
 		better = `{$shell: {commands: ["` + strings.Join(words, " ") + `"]}}`
-	case slices.Contains(PathKeys, key):
+	case slices.Contains(protocol.PathArguments, key):
 		folder, _, _ := strings.Cut(p.text.glob.String(), "*")
 		better = `{$path: {below: ` + quote(cmp.Or(strings.TrimSuffix(folder, "/"), ".")) + `}}`
 	case slices.Contains(urlKeys, key):

@@ -17,6 +17,17 @@ type typed struct {
 	cost  int // steps of a comparison with another pattern
 }
 
+// String describes what is matched to people.
+func (t *typed) String() string {
+	switch {
+	case t.shell != nil:
+		return t.shell.String()
+	case t.path != nil:
+		return t.path.String()
+	}
+	return t.url.String()
+}
+
 var matcherName = regexp.MustCompile(`^\$[A-Za-z]\w*$`)
 
 // isMatcher reports whether a key of an object pattern makes it a typed pattern. A JSONPath

@@ -157,3 +157,89 @@ func TestProposals_ContentIsFixed(t *testing.T) {
 		t.Errorf("the proposal is %+v, want the first call", page.Proposals)
 	}
 }
+
+// TestScopes_HTTP: who may grant sees what a grant to the proposer may allow, and such a grant allows
+// the next call like the proposed one.
+func TestScopes_HTTP(t *testing.T) {
+	v := &visit{t, meuptest.Start(t, `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+      claude: {token: claude-token, capabilities: [mcp.proposal, chat]}
+      dora: {token: dora-token, capabilities: [decide, mcp.request]}
+      erin: {token: erin-token, capabilities: [capability.grant, {kind: mcp.request, to: claude, payload: {params: {arguments: {command: {$shell: {commands: ["git diff **"]}}}}}}]}
+`)}
+	call := func(command, dir string) json.RawMessage {
+		return fmt.Appendf(nil, `{"method":"tools/call","params":{"name":"Bash","arguments":{"command":%q},"_meta":{"meup/cwd":%q}},"participant_id":"claude"}`, command, dir)
+	}
+	hidden := logLine{ID: "p2", From: "claude", Kind: "mcp.proposal", To: json.RawMessage(`["alice"]`), Payload: call("ls a", "/w")}
+	nobody := logLine{ID: "p3", From: "claude", Kind: "mcp.proposal", Payload: json.RawMessage(`{"method":"tools/call","params":{"name":"list_tags"}}`)}
+	for _, line := range []logLine{{ID: "p1", From: "claude", Kind: "mcp.proposal", Payload: call("git diff a.go", "/w")}, hidden, nobody, {ID: "c1", From: "claude", Kind: "chat", Payload: json.RawMessage(`{"text":"x"}`)}} {
+		if !v.post(line) {
+			t.Fatal(line.ID)
+		}
+	}
+	const like = "similar `git diff` with any arguments, in /w"
+	for _, c := range []struct {
+		who, path string
+		status    int
+		want      string
+	}{
+		{"alice", "p1/scopes", 200, "same exactly this command, in /w; " + like + "; any any command"},
+		{"alice", "p1/scopes?to=dora", 200, "same exactly this command; similar `git diff` with any arguments; any any command"},
+		{"erin", "p1/scopes", 200, like},
+		{"dora", "p1/scopes", 200, ""},
+		{"claude", "p1/scopes", 200, ""},
+		{"alice", "p2/scopes", 200, "same exactly this command, in /w; similar `ls` with any arguments, in /w; any any command"},
+		{"erin", "p2/scopes", 404, ""},
+		{"alice", "p3/scopes", 200, ""},
+		{"alice", "p3/scopes?to=a/b", 200, ""},
+		{"alice", "p3/scopes?to=dora", 200, "any any call of list_tags"},
+		{"alice", "c1/scopes", 404, ""},
+		{"alice", "none/scopes", 404, ""},
+	} {
+		t.Run(c.who+" "+c.path, func(t *testing.T) {
+			resp := (&visit{t, v.g}).do(http.MethodGet, "/api/spaces/lab/proposals/"+c.path, c.who, nil)
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != c.status {
+				t.Fatalf("%s %s %v", resp.Status, body, err)
+			}
+			if c.status != http.StatusOK {
+				return
+			}
+			if err := schemas.Document("http/scopes", body); err != nil {
+				t.Errorf("%v\n%s", err, body)
+			}
+			var page api.Scopes
+			if err := json.Unmarshal(body, &page); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, s := range page.Scopes {
+				got = append(got, s.ID+" "+s.Title)
+			}
+			if s := strings.Join(got, "; "); s != c.want {
+				t.Errorf("%q, want %q", s, c.want)
+			}
+		})
+	}
+	scopes, err := v.g.API(t, "erin").Scopes(t.Context(), "lab", "p1", "")
+	if err != nil || len(scopes) != 1 {
+		t.Fatalf("%v %v", scopes, err)
+	}
+	again := logLine{From: "claude", Kind: "mcp.request", To: json.RawMessage(`["claude"]`), Payload: call("git diff b.go", "/w")}
+	if v.post(again) {
+		t.Error("allowed before the grant")
+	}
+	if !v.post(logLine{From: "erin", Kind: "capability.grant", Payload: fmt.Appendf(nil, `{"recipient":"claude","capabilities":[%s],"ttl_seconds":60}`, scopes[0].Capability)}) {
+		t.Fatal("the grant was refused")
+	}
+	if !v.post(again) {
+		t.Error("the grant does not allow a call like the proposed one")
+	}
+	again.Payload = call("git diff b.go; curl evil", "/w")
+	if v.post(again) {
+		t.Error("the grant allows more")
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
@@ -140,6 +141,12 @@ func (s *Space) Directory() authority.Directory { return s.state.Load().Director
 // MayDecide reports whether the rights of a participant allow it to decide on a proposal.
 func (s *Space) MayDecide(id protocol.ParticipantID, p *protocol.Envelope) bool {
 	return s.state.Load().MayDecide(id, p, s.now())
+}
+
+// Scopes returns the capabilities that a participant can grant to the proposer of a call, for calls
+// to a host, the least general first.
+func (s *Space) Scopes(id protocol.ParticipantID, p *protocol.Envelope, host protocol.ParticipantID) []capability.Scope {
+	return s.state.Load().Scopes(id, p, host, s.now())
 }
 
 // Paused returns the paused participants, connected or not.

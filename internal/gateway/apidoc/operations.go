@@ -60,6 +60,8 @@ var operations = map[string]operation{
 		details: "The channel events of /api/asyncapi.json describes them.", params: "since log ack echo observe serves linger updates Last-Event-ID" + filterParams},
 	"GET /api/spaces/{space}/proposals": {id: "proposals", tag: tagLog, out: "proposals", summary: "Lists the proposed calls of a space, the newest first.",
 		params: "state before limit"},
+	"GET /api/spaces/{space}/proposals/{id}/scopes": {id: "scopes", tag: tagLog, out: "scopes", params: "to",
+		summary: "Lists what a grant to the proposer of a call may allow, the least general first."},
 	"GET /api/spaces/{space}/contexts":           {id: "contexts", tag: tagLog, out: "contexts", summary: "Returns the tree of contexts."},
 	"GET /api/spaces/{space}/contexts/{path...}": {id: "context", tag: tagLog, out: "context", summary: "Returns one context with everything below it."},
 

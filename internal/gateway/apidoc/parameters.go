@@ -81,6 +81,8 @@ var parameters = map[string]parameter{
 	"approval":           {schema: seconds, text: "how long a call waits for its decision, in seconds"},
 	"headless":           {schema: boolean, text: "the agent has no user who could decide"},
 	"fail":               {schema: oneOf("open"), text: "leaves a call whose event cannot be served to the rules of the agent"},
+	"scopes.to":          {schema: text, text: "the participant that runs the tool; absent: the one that the proposal names"},
+	"scopes.{id}":        {schema: text, text: "the id of a proposal"},
 	"agui.to":            {schema: list, text: "the participants that are asked"},
 	"traces.space":       {schema: text, text: aSpace},
 	"Meup-Space":         {schema: text, text: aSpace, in: "header"},

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -122,6 +123,30 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 		page.Proposals = append(page.Proposals, p)
 	}
 	return page, scanned, nil
+}
+
+// scopes lists what a grant with the approval of a proposal may allow.
+func (s *Server) scopes(w http.ResponseWriter, r *http.Request, v caller) {
+	e, err := v.space.Envelope(r.Context(), v.viewer(), protocol.ID(r.PathValue("id")))
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	if e.Envelope.Kind != protocol.KindMCPProposal {
+		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "The envelope with this id is no proposal."))
+		return
+	}
+	host := exchange.CallOf(e.Envelope).Host
+	if to := r.URL.Query().Get("to"); to != "" {
+		host = protocol.ParticipantID(to)
+	}
+	out := api.Scopes{Scopes: []api.Scope{}}
+	if protocol.ValidParticipantID(string(host)) {
+		for _, x := range v.space.Scopes(v.id, e.Envelope, host) {
+			out.Scopes = append(out.Scopes, api.Scope{ID: x.ID, Title: x.Title, Capability: json.RawMessage(x.Capability.String())})
+		}
+	}
+	v.writeJSON(w, out)
 }
 
 func proposalOf(env *protocol.Envelope, scan *exchange.ProposalScan, now time.Time) api.Proposal {

@@ -107,6 +107,7 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/policy", s.inSpace(s.policy))
 	handle("GET /api/spaces/{space}/events", s.inSpace(s.events))
 	handle("GET /api/spaces/{space}/proposals", s.inSpace(s.proposals))
+	handle("GET /api/spaces/{space}/proposals/{id}/scopes", s.inSpace(s.scopes))
 	handle("GET /api/spaces/{space}/search", s.inSpace(s.search))
 	handle("GET /api/spaces/{space}/threads", s.inSpace(s.threads))
 	handle("GET /api/spaces/{space}/threads/{thread}", s.inSpace(s.thread))

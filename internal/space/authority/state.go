@@ -213,7 +213,7 @@ func (c *Config) place(from protocol.ParticipantID, to []protocol.ParticipantID,
 	at := argument.Place{Root: root, Dir: root}
 	if to[0] == from {
 		meta := call.Get("params").Get("_meta")
-		dir := meta.Get(protocol.MetaWorkingDirectory).Text()
+		dir := workingDirectory(call)
 		at = argument.Place{Root: cmp.Or(root, dir), Dir: cmp.Or(dir, root)}
 		for text, real := range meta.Get(protocol.MetaRealPaths).Members {
 			if at.Real == nil {
@@ -223,6 +223,29 @@ func (c *Config) place(from protocol.ParticipantID, to []protocol.ParticipantID,
 		}
 	}
 	return at
+}
+
+// Scopes returns the capabilities that a participant can grant to the proposer of a call, for calls
+// to a host, the least general first.
+func (st *State) Scopes(id protocol.ParticipantID, p *protocol.Envelope, host protocol.ParticipantID, now time.Time) []capability.Scope {
+	proposed, to := p.ParsePayload(), []protocol.ParticipantID{host}
+	r := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context, Place: st.Config.place(p.From, to, proposed)}
+	dir := ""
+	if host == p.From {
+		dir = workingDirectory(proposed)
+	}
+	return slices.DeleteFunc(capability.Scopes(&r, dir), func(s capability.Scope) bool {
+		payload := protocol.AppendString([]byte(`{"recipient":`), string(p.From))
+		payload = fmt.Appendf(payload, `,"capabilities":[%s]}`, s.Capability)
+		grant := &protocol.Envelope{From: id, Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{p.From}, TS: now, Payload: payload}
+		allowed, _ := st.Rights(id, grant, now)
+		return id == p.From || !allowed || st.CheckGrant(grant, grant.ParsePayload()) != nil
+	})
+}
+
+// workingDirectory returns the directory that the sender of a call names; "": none.
+func workingDirectory(call protocol.Value) string {
+	return call.Get("params").Get("_meta").Get(protocol.MetaWorkingDirectory).Text()
 }
 
 // HostOf returns the participant that a proposal names for its call; nil: none.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // withRealPaths adds to the event of a call where the paths of its arguments lead by symbolic
@@ -22,7 +22,7 @@ func withRealPaths(event []byte) []byte {
 		return event
 	}
 	real := make(map[string]string)
-	for _, key := range capability.PathKeys {
+	for _, key := range protocol.PathArguments {
 		var path string
 		if json.Unmarshal(e.Arguments[key], &path) != nil || path == "" {
 			continue
