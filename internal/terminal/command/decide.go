@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +15,9 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,6 +26,8 @@ type approveFlags struct {
 	to      string
 	ask     bool
 	timeout time.Duration
+	length  time.Duration // of a grant; 0: none
+	scope   string
 }
 
 func newApprove(s *connect.Settings, style styler) *cobra.Command {
@@ -38,13 +43,23 @@ you decide on the proposal. The first decision on a proposal wins. If only the
 beginning or the end of the ID is given, or no ID and there is one proposal on
 which you may decide, approve shows the call and asks.
 
+--for also allows the agent to make such calls for a time without asking, by a
+grant that follows the request. --scope says which: same is this call, similar is
+calls that are like it by what their commands, paths and URLs mean, any is all calls
+of the tool. The default is similar, or same if there is nothing similar. You can
+only grant what you hold. approve says what it has granted; if that was refused, the
+call was made once.
+
 The output is the id and the seq of the request, ID SEQ, and then the beginning of
 the result, or the error of the tool. If the host is not connected, approve does
 not wait. meup proposals show prints the whole result, also later.
 
 Exit codes: 0 the call was made, and did not fail; 1 rejected, no such proposal is
-pending, or the tool failed; 2 usage error; 3 the call was made, and there is no
+pending, the grant was refused, or the tool failed; 2 usage error; 3 the call was made, and there is no
 result in time; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
+		Example: `  meup proposals approve 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f
+  meup proposals approve --ask --for 10m
+  meup proposals approve 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --for 1h --scope same`,
 		Args: program.Args("[ID]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return connect.Finish(c.Context(), approve(c, s, style, args, &f))
@@ -52,13 +67,15 @@ result in time; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
 	}
 	c.Flags().StringVar(&f.to, "to", "", "participant that runs the tool")
 	c.Flags().BoolVar(&f.ask, "ask", false, "show the call and ask before it is made, also if the whole ID is given")
+	c.Flags().DurationVar(&f.length, "for", 0, "allow the agent such calls for this time")
+	c.Flags().StringVar(&f.scope, "scope", "", "calls that --for allows: same, similar or any (default similar, else same)")
 	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "how long to wait for the result; 0: not at all")
 	return c
 }
 
 func approve(c *cobra.Command, s *connect.Settings, style styler, args []string, f *approveFlags) error {
-	if f.timeout < 0 {
-		return program.Usagef("--timeout must not be negative")
+	if err := f.check(c); err != nil {
+		return err
 	}
 	d := decision{question: "Make this call?", ask: f.ask, draft: func(p *protocol.Envelope) (protocol.Envelope, error) {
 		e, err := exchange.Approval(p, newID(), protocol.ParticipantID(f.to))
@@ -67,15 +84,86 @@ func approve(c *cobra.Command, s *connect.Settings, style styler, args []string,
 		}
 		return e, err
 	}}
+	var grant *protocol.Envelope
+	if f.length > 0 {
+		d.prepare = func(t *connect.Target, p *protocol.Envelope) (words string, err error) {
+			grant, words, err = f.grant(c.Context(), t, p)
+			return words, err
+		}
+	}
 	t, call, err := d.send(c, s, style, args)
 	if err != nil {
 		return err
+	}
+	refused := false
+	if grant != nil {
+		_, err = t.API.Send(c.Context(), t.Space, *grant)
+		if err != nil {
+			refused = true
+			connect.Warn(c.ErrOrStderr(), "the call was approved once: the grant was refused: %s", connect.SafeError{Err: err})
+		} else {
+			connect.Warn(c.ErrOrStderr(), "%s; meup revoke %s --grant %s%s ends it", d.words, termsafe.Words(string(grant.To[0])), grant.ID, connect.Given(c.Flags()))
+		}
 	}
 	colors, err := style(c.OutOrStdout())
 	if err != nil {
 		return err
 	}
-	return call.report(c, t, f.timeout, colors)
+	err = call.report(c, t, f.timeout, colors)
+	if err == nil && refused {
+		err = &program.ExitError{Code: program.ExitFailed}
+	}
+	return err
+}
+
+// check checks the flags.
+func (f *approveFlags) check(c *cobra.Command) error {
+	switch {
+	case f.timeout < 0:
+		return program.Usagef("--timeout must not be negative")
+	case c.Flags().Changed("for") && f.length < time.Second:
+		return program.Usagef("--for must be at least 1s")
+	case f.scope != "" && f.length == 0:
+		return program.Usagef("--scope needs --for, the time for which it is allowed")
+	case f.scope != "" && !slices.Contains([]string{"same", "similar", "any"}, f.scope):
+		return program.Usagef("--scope %q: expected same, similar or any", f.scope)
+	}
+	return nil
+}
+
+// grant returns the grant that goes with the approval of a proposal, and what it allows in words.
+func (f *approveFlags) grant(ctx context.Context, t *connect.Target, p *protocol.Envelope) (*protocol.Envelope, string, error) {
+	list, err := t.API.Scopes(ctx, t.Space, p.ID, protocol.ParticipantID(f.to))
+	if err != nil {
+		return nil, "", err
+	}
+	scope, err := f.choose(list)
+	if err != nil {
+		return nil, "", err
+	}
+	grant, words := conversation.GrantFor(p, scope, f.length)
+	grant.ID = newID()
+	return &grant, words, nil
+}
+
+// choose returns the scope that the flags select.
+func (f *approveFlags) choose(list []api.Scope) (*api.Scope, error) {
+	wanted := []string{"similar", "same"}
+	if f.scope != "" {
+		wanted = []string{f.scope}
+	}
+	scope := conversation.ScopeOf(list, wanted...)
+	if scope != nil {
+		return scope, nil
+	}
+	if len(list) == 0 {
+		return nil, errors.New("you cannot grant calls like this one; leave --for out to approve this call alone")
+	}
+	text := "you cannot grant " + strings.Join(wanted, " or ") + " for this call; choose with --scope:"
+	for _, s := range list {
+		text += "\n  " + termsafe.Exact(s.ID) + ": " + termsafe.Exact(s.Title)
+	}
+	return nil, &program.ExitError{Code: program.ExitFailed, Err: errors.New(text)}
 }
 
 func newID() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
@@ -114,6 +202,9 @@ type decision struct {
 	question string
 	ask      bool // also if the whole id is given
 	draft    func(*protocol.Envelope) (protocol.Envelope, error)
+	// prepare returns what else the decision does, in words; nil: nothing.
+	prepare func(*connect.Target, *protocol.Envelope) (string, error)
+	words   string // of prepare
 }
 
 // send finds the proposal, sends the envelope that settles it, and prints a receipt.
@@ -134,6 +225,12 @@ func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, arg
 	p := &found.Envelope.Envelope
 	if found.State != statePending {
 		return nil, nil, fmt.Errorf("proposal %s is not pending: it was %s%s", p.ID, settled(c.Context(), t, found), resultHint(found, connect.Given(c.Flags())))
+	}
+	if d.prepare != nil {
+		d.words, err = d.prepare(t, p)
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	if d.ask || string(p.ID) != id {
 		if err := d.confirm(c, t, p, style); err != nil {
@@ -198,6 +295,9 @@ func (d *decision) confirm(c *cobra.Command, t *connect.Target, p *protocol.Enve
 	}
 	out := bufio.NewWriter(c.ErrOrStderr())
 	info.write(out, colors)
+	if d.words != "" {
+		fmt.Fprintf(out, "  %s%s\n", colors.Paint(colors.Dim, "then:      "), d.words)
+	}
 	if err := out.Flush(); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func commands() []command {
 		{"/context", "[PATH]", "show one context only, or everything", inspection, (*Model).filterContext},
 		{"/who", "", "list participants and their capabilities", inspection, func(m *Model, _ string) { m.do(ReadParticipants{}) }},
 		{"/proposals", "[N]", "list pending proposals, or show one in full", decisions, (*Model).listProposals},
-		{"/approve", "[N|ID] [HOST]", "approve a proposed call", decisions, (*Model).approve},
+		{"/approve", "[N|ID] [HOST]", "approve a call; \"for 10m\": and calls like it", decisions, (*Model).approve},
 		{"/reject", "[N|ID] REASON", "reject a proposed call", decisions, (*Model).reject},
 		{"/answer", "[VALUE]", "answer a tool server's question", decisions, (*Model).answer},
 		{"/decline", "", "decline a tool server's question", decisions, (*Model).decline},

@@ -1,6 +1,8 @@
 package conversation
 
 import (
+	"time"
+
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
@@ -66,6 +68,12 @@ type (
 		Participants []protocol.Participant
 		Err          error
 	}
+	// ScopesRead is the result of a ReadScopes.
+	ScopesRead struct {
+		Request ReadScopes
+		Scopes  []api.Scope
+		Err     error
+	}
 	// GrantsRead is the result of a ReadGrants.
 	GrantsRead struct {
 		Request   ReadGrants
@@ -105,6 +113,13 @@ type (
 	}
 	// ReadGrants reads the grants in the log, to revoke those to who.
 	ReadGrants struct{ Of protocol.ParticipantID }
+	// ReadScopes reads what a grant with the approval of a proposal may allow, to approve
+	// the call and calls like it for a time.
+	ReadScopes struct {
+		Proposal protocol.ID
+		Approval protocol.Envelope
+		Length   time.Duration
+	}
 	// ReadParticipants reads the connected participants and their capabilities.
 	ReadParticipants struct{}
 	// Leave ends the program.

@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,11 +119,32 @@ func (m *Model) grant(args string) {
 	}, nil)
 }
 
+// ScopeOf returns the first of some scopes that is offered for an approval; nil: none of them is.
+func ScopeOf(offered []api.Scope, ids ...string) *api.Scope {
+	for _, id := range ids {
+		i := slices.IndexFunc(offered, func(s api.Scope) bool { return s.ID == id })
+		if i >= 0 {
+			return &offered[i]
+		}
+	}
+	return nil
+}
+
+// GrantFor returns the grant that goes with the approval of a proposal, and what it allows in words.
+func GrantFor(p *protocol.Envelope, scope *api.Scope, length time.Duration) (grant protocol.Envelope, words string) {
+	grant = protocol.Envelope{
+		Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{p.From}, Correlation: protocol.CorrelateTo(p.ID),
+		Payload: encode(grantPayload{Recipient: p.From, Capabilities: []json.RawMessage{scope.Capability}, TTL: length.Seconds(), Reason: "with the approval of " + string(p.ID)}),
+	}
+	return grant, fmt.Sprintf("%s needs no approval for %s for this: %s", termsafe.Words(string(p.From)), length, termsafe.Exact(scope.Title))
+}
+
 // grantPayload is the payload of a grant or of a revocation.
 type grantPayload struct {
 	Recipient    protocol.ParticipantID `json:"recipient"`
 	Capabilities []json.RawMessage      `json:"capabilities,omitempty"`
 	TTL          float64                `json:"ttl_seconds,omitempty"`
+	Reason       string                 `json:"reason,omitempty"`
 	GrantID      protocol.ID            `json:"grant_id,omitempty"`
 }
 

@@ -75,6 +75,8 @@ type request struct {
 	// failed is called with a refusal and reports whether the refusal was shown
 	// already; nil: there is no special handling.
 	failed func(error) bool
+	// admitted is called when the request was admitted; nil: nothing follows it.
+	admitted func()
 }
 
 // ask sends an envelope that is not a message, and shows an error if it is
@@ -199,6 +201,9 @@ func (m *Model) sent(id protocol.ID, err error) {
 
 func (m *Model) askedFor(r request, err error) {
 	if err == nil {
+		if r.admitted != nil {
+			r.admitted()
+		}
 		return
 	}
 	if r.failed != nil && r.failed(err) {

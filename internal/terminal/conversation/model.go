@@ -110,6 +110,8 @@ func (m *Model) handle(e Event) {
 		m.showExport(e)
 	case ParticipantsRead:
 		m.listParticipants(e)
+	case ScopesRead:
+		m.approveFor(e)
 	case GrantsRead:
 		m.revokeAll(e)
 	case Ticked:

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/terminal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -371,5 +373,70 @@ func TestParticipantsRead(t *testing.T) {
 	}})
 	if got := s.shown(); !strings.HasSuffix(got, "alice (you): nothing\n  guide: nothing\n    Answers mallory: questions.\n") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestApproveFor checks that the grant of an approval for a time follows it once it was admitted, and
+// that nothing is sent if there is nothing to grant.
+func TestApproveFor(t *testing.T) {
+	similar := api.Scope{ID: "similar", Title: "`ls` with any arguments", Capability: []byte(`"mcp.request"`)}
+	for name, c := range map[string]struct {
+		typed  string
+		scopes []api.Scope
+		err    error
+		sent   []error // the answers to what is sent
+		effect string
+		notes  string
+	}{
+		"granted": {
+			typed: "/approve 1 for 10m", scopes: []api.Scope{{ID: "same"}, similar, {ID: "any"}}, sent: []error{nil, nil},
+			effect: `mcp.request capability.grant{"recipient":"guide","capabilities":["mcp.request"],"ttl_seconds":600,"reason":"with the approval of p1"}`,
+			notes:  "guide needs no approval for 10m0s for this: `ls` with any arguments. /revoke guide ends it.",
+		},
+		"the same": {
+			typed: "/approve p1 guide for 90", scopes: []api.Scope{{ID: "same", Title: "exactly this command", Capability: []byte(`"x.a"`)}}, sent: []error{nil, nil},
+			effect: `mcp.request capability.grant{"recipient":"guide","capabilities":["x.a"],"ttl_seconds":90,"reason":"with the approval of p1"}`,
+			notes:  "guide needs no approval for 1m30s for this: exactly this command. /revoke guide ends it.",
+		},
+		"approval refused": {typed: "/approve for 1h", scopes: []api.Scope{similar}, sent: []error{errors.New("late")}, effect: "mcp.request", notes: "Approving proposal 1 failed: late."},
+		"grant refused": {
+			typed: "/approve 1 for 1h", scopes: []api.Scope{similar}, sent: []error{nil, errors.New("no")},
+			effect: `mcp.request capability.grant{"recipient":"guide","capabilities":["mcp.request"],"ttl_seconds":3600,"reason":"with the approval of p1"}`,
+			notes:  "Approved once: the grant failed: no.",
+		},
+		"nothing to grant": {typed: "/approve 1 for 1h", scopes: []api.Scope{{ID: "any"}}, notes: "You cannot grant calls like this one. /approve 1 approves it alone."},
+		"not read":         {typed: "/approve 1 for 1h", err: errors.New("away"), notes: "Could not read what may be granted: away."},
+		"no time":          {typed: "/approve 1 for ever", notes: "Usage: /approve [N|ID] [HOST] [for TIME], for example /approve 1 for 10m."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.play(`{"id":"p1","from":"guide","kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"x"},"participant_id":"guide"},"seq":11}`)
+			s.model.TakeNews()
+			s.model.Apply(Typed{c.typed})
+			effects, sent := s.model.TakeEffects(), ""
+			for answers := c.sent; len(effects) > 0; {
+				switch e := effects[0].(type) {
+				case ReadScopes:
+					s.model.Apply(ScopesRead{Request: e, Scopes: c.scopes, Err: c.err})
+				case Send:
+					sent += " " + string(e.Envelope.Kind)
+					if e.Envelope.Kind == protocol.KindCapabilityGrant {
+						sent += string(e.Envelope.Payload)
+					}
+					s.model.Apply(Sent{ID: e.Envelope.ID, Err: answers[0]})
+					answers = answers[1:]
+				}
+				effects = append(effects[1:], s.model.TakeEffects()...)
+			}
+			var notes []string
+			for _, x := range s.model.TakeNews() {
+				if x.Block.Kind == NoticeBlock || x.Block.Kind == ErrorBlock {
+					notes = append(notes, x.Block.Lines.Left...)
+				}
+			}
+			if strings.TrimSpace(sent) != c.effect || !slices.Contains(notes, c.notes) {
+				t.Errorf("sent %q, notes %q", sent, notes)
+			}
+		})
 	}
 }

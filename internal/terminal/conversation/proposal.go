@@ -220,6 +220,16 @@ func (p *Proposal) Hint() string {
 // approve makes a proposed call, at the host that the proposal or the person
 // names.
 func (m *Model) approve(args string) {
+	length := time.Duration(0)
+	if words := strings.Fields(args); len(words) > 1 && words[len(words)-2] == "for" {
+		ok := false
+		length, ok = lifetime(words[len(words)-1])
+		if !ok {
+			m.printLines(ErrorBlock, "Usage: /approve [N|ID] [HOST] [for TIME], for example /approve 1 for 10m.")
+			return
+		}
+		args = strings.Join(words[:len(words)-2], " ")
+	}
 	which, host, _ := strings.Cut(args, " ")
 	b, sentence := m.proposals.choose(which, m.now())
 	if b == nil {
@@ -245,7 +255,44 @@ func (m *Model) approve(args string) {
 		m.printLines(NoticeBlock, string(host)+" is not connected, and runs the tool only if it connects soon.")
 	}
 	p.deciding = true
-	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.Number), failed: m.decisionRefused(b)}, env)
+	env.ID = id
+	if length > 0 {
+		m.do(ReadScopes{p.env.ID, env, length})
+		return
+	}
+	m.makeCall(b, env, nil)
+}
+
+// makeCall sends an approval. admitted is called if it was admitted; nil: nothing follows.
+func (m *Model) makeCall(b *Block, env protocol.Envelope, admitted func()) {
+	m.askAs(env.ID, request{what: fmt.Sprintf("Approving proposal %d", b.Proposal.Number), failed: m.decisionRefused(b), admitted: admitted}, env)
+}
+
+// approveFor makes a proposed call, and then grants calls like it for a time.
+func (m *Model) approveFor(e ScopesRead) {
+	b, sentence := m.proposals.choose(string(e.Request.Proposal), m.now())
+	if b == nil {
+		m.printLines(ErrorBlock, sentence)
+		return
+	}
+	p := b.Proposal
+	p.deciding = false
+	if e.Err != nil {
+		m.printLines(ErrorBlock, "Could not read what may be granted: "+errorText(e.Err))
+		return
+	}
+	scope := ScopeOf(e.Scopes, "similar", "same")
+	if scope == nil {
+		m.printLines(ErrorBlock, fmt.Sprintf("You cannot grant calls like this one. /approve %d approves it alone.", p.Number))
+		return
+	}
+	p.deciding = true
+	grant, words := GrantFor(&p.env, scope, e.Request.Length)
+	m.makeCall(b, e.Request.Approval, func() {
+		m.askAs(m.newID(), request{what: "Approved once: the grant", admitted: func() {
+			m.printLines(NoticeBlock, words+". /revoke "+termsafe.Name(p.env.From)+" ends it.")
+		}}, grant)
+	})
 }
 
 // reject rejects a proposed call.

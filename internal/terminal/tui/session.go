@@ -284,6 +284,8 @@ func refusedRead(e conversation.Effect) conversation.Event {
 		return conversation.GrantsRead{Request: e, Err: errTooManyReads}
 	case conversation.ReadParticipants:
 		return conversation.ParticipantsRead{Err: errTooManyReads}
+	case conversation.ReadScopes:
+		return conversation.ScopesRead{Request: e, Err: errTooManyReads}
 	}
 	return nil
 }
@@ -313,6 +315,9 @@ func (s *session) perform(e conversation.Effect) conversation.Event {
 	case conversation.ReadParticipants:
 		here, err := s.opts.API.Participants(ctx, s.opts.Space)
 		return conversation.ParticipantsRead{Participants: here, Err: err}
+	case conversation.ReadScopes:
+		list, err := s.opts.API.Scopes(ctx, s.opts.Space, e.Proposal, e.Approval.To[0])
+		return conversation.ScopesRead{Request: e, Scopes: list, Err: err}
 	case conversation.ReadGrants:
 		list, err := conversation.FetchGrants(ctx, s.opts.API, s.opts.Space)
 		return conversation.GrantsRead{Request: e, Envelopes: list, Err: err}
