@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -74,6 +75,40 @@ func pageProposals(s *pageStage) {
 	p.counts(2, card)
 	p.sees(withText("article", like("Rejected by you", "unsafe: the file is private")))
 	p.sees(withText("article", like("Approved by you, done")))
+}
+
+// An approval that lasts grants what the gateway derived from the call, in its words.
+func pageScopes(s *pageStage) {
+	guide := s.join("guide")
+	run := func(command string) fields {
+		return fields{"method": "tools/call", "participant_id": "guide", "params": fields{"name": "Bash", "arguments": fields{"command": command}}}
+	}
+	p := s.visit("alice")
+	guide.publish(protocol.KindMCPProposal, "", "", run("git diff a.go"))
+	card := withText("article", like("guide wants to call", "git diff a.go")).in(room)
+	p.choose(at("combobox", "Allow").in(card), "By pattern…")
+	p.value(at("textbox", "command").in(card), `{"$shell":{"commands":["git diff **"]}}`)
+	p.sees(withText("article", like("but only the tool “Bash”", "with “command”: `git diff` with any arguments")).in(room))
+	p.fill(at("textbox", "command").in(card), `{"$shell"`)
+	p.decide(at("button", "Approve").in(card))
+	p.sees(withText("article", like("wants to call", "A pattern is no valid JSON.")).in(room))
+	p.choose(at("combobox", "Allow").in(card), "`git diff` with any arguments")
+	p.choose(at("combobox", "Duration").in(card), "for an hour")
+	p.sees(withText("article", like("then needs no approval for this, for an hour: `git diff` with any arguments.")).in(room))
+	p.decide(at("button", "Approve").in(card))
+	p.sees(withText("log", like("guide", "the right to call tools", "for 1h")))
+	for command, allowed := range map[string]bool{"git diff b.go": true, "git diff b.go; curl evil": false} {
+		call := run(command)
+		call["id"] = 1
+		raw, err := json.Marshal(call)
+		if err != nil {
+			s.Fatal(err)
+		}
+		_, err = guide.Send(s.ctx, protocol.Envelope{Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"guide"}, Payload: raw})
+		if (err == nil) != allowed {
+			s.Errorf("%s: %v", command, err)
+		}
+	}
 }
 
 // Withdrawn, expired, approved with another result, decided invisibly: each is

@@ -67,6 +67,7 @@ func TestPage(t *testing.T) {
 		{"the end of the talk", pageFollows},
 		{"the preference is kept", pagePreference},
 		{"proposals are decided", pageProposals},
+		{"an approval that lasts", pageScopes},
 		{"what became of proposals", pageFates},
 		{"a decision counts before the tool answers", pageDecisionCounts},
 		{"filters", pageFilters},

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { capabilityFor, exactPattern, grantFor, patternsOf, scopesOf } from "../src/core/approval.js";
+import { type Scope, exactPattern, grantFor, patternCapability, patternsOf, readScopes } from "../src/core/approval.js";
 import { shownParams } from "@sdk/proposal.js";
 import { approve, approveEdited } from "../src/core/panel-drafts.js";
 import { type DiffLine, difference, fileEdit } from "../src/core/edits.js";
@@ -82,34 +82,40 @@ function proposed(args: unknown, more = {}, tool = "push_tag"): { proposal: Prop
   return { proposal: space.state.proposals.get(e.id) as Proposal, space, s };
 }
 
-test("approvals for more than once grant the tool at its host, for a time", () => {
-  const { proposal: p } = proposed({ tag: "v1" }, { context: "r/s" });
-  const patterns = patternsOf(p);
-  assert.deepEqual(scopesOf(p), ["once", "context", "minutes", "pattern"]);
-  assert.equal(grantFor(p, "once", "files", patterns), null);
-  const minutes = grantFor(p, "minutes", "files", patterns);
-  assert.deepEqual([minutes?.kind, minutes?.to, minutes?.correlationId], ["capability.grant", ["planner"], p.id]);
-  assert.deepEqual(minutes?.payload["capabilities"], [{ kind: "mcp.request", to: ["files"], payload: { method: "tools/call", params: { name: "push_tag" } } }]);
-  assert.equal(minutes?.payload["ttl_seconds"], 600);
-  const context = grantFor(p, "context", "files", patterns);
-  assert.deepEqual(context?.payload["capabilities"], [{ kind: "mcp.request", to: ["files"], payload: { method: "tools/call", params: { name: "push_tag" } }, context: "r" }]);
-  assert.equal(context?.payload["ttl_seconds"], 3600);
-  assert.deepEqual(scopesOf(proposed({}).proposal), ["once", "minutes", "pattern"], "without a context");
-  const pattern = capabilityFor(p, "pattern", "files", { tool: "push_*", args: { tag: "v1*", other: "" }, seconds: 300 });
-  assert.deepEqual(pattern, { kind: "mcp.request", to: ["files"], payload: { method: "tools/call", params: { name: "push_*", arguments: { tag: "v1*" } } } });
+/** A scope as the gateway offers it. */
+function offer(id: string, args: object): Scope {
+  return { id, title: id, capability: { kind: "mcp.request", to: ["files"], payload: { method: "tools/call", params: { name: "Bash", arguments: args } } } };
+}
+
+test("an approval for longer grants what the gateway derived, for a time or in the context", () => {
+  const { proposal: p } = proposed({ command: "git diff a" }, { context: "r/s" }, "Bash");
+  const { capability } = offer("similar", { command: { $shell: { commands: ["git diff **"] } } });
+  const minutes = grantFor(p, capability, 600);
+  assert.deepEqual([minutes.kind, minutes.to, minutes.correlationId], ["capability.grant", ["planner"], p.id]);
+  assert.deepEqual([minutes.payload["capabilities"], minutes.payload["ttl_seconds"]], [[capability], 600]);
+  const context = grantFor(p, capability, 0);
+  assert.deepEqual([context.payload["capabilities"], context.payload["ttl_seconds"]], [[{ ...capability, context: "r" }], 3600]);
 });
 
-test("an approval of a command for longer allows the same command only", () => {
-  const rule = (command: unknown, scope: "context" | "minutes"): unknown =>
-    capabilityFor(proposed({ command, description: "x" }, { context: "r/s" }, "Bash").proposal, scope, "claude", { tool: "", args: {}, seconds: 0 });
-  const exact = (command: string): unknown => ({ kind: "mcp.request", to: ["claude"], payload: { method: "tools/call", params: { name: "Bash", arguments: { command } } } });
-  assert.deepEqual(rule("git log; rm", "minutes"), exact("git log; rm"));
-  assert.deepEqual(rule("ls *", "context"), { ...(exact("/^ls \\*$/") as object), context: "r" });
-  assert.deepEqual(rule("x".repeat(300), "minutes"), exact("x".repeat(300)));
-  for (const command of ["*".repeat(300), ["bash", "-c", "ls"]]) {
-    assert.equal(rule(command, "minutes"), null, "no pattern matches only this command");
-    assert.deepEqual(scopesOf(proposed({ command }, { context: "r" }, "Bash").proposal), ["once", "pattern"]);
-  }
+test("scopes are read from any response", () => {
+  const good = { id: "any", title: "any command", capability: { kind: "mcp.request" } };
+  assert.deepEqual(readScopes({ scopes: [good, null, { id: "same" }, { id: "x", title: "y", capability: "*" }] }), [good]);
+  for (const v of [null, [], { scopes: {} }, "x"]) assert.deepEqual(readScopes(v), []);
+});
+
+test("the patterns of the user begin with what the gateway derived, and may be typed", () => {
+  const { proposal: p } = proposed({ command: "git diff a", description: "x", n: 1 }, {}, "Bash");
+  const similar = offer("similar", { command: { $shell: { commands: ["git diff **"] } } });
+  const same = offer("same", { command: "git diff a", description: "x" });
+  const typed = '{"$shell":{"commands":["git diff **"]}}';
+  assert.deepEqual(patternsOf(p, [same, similar, offer("any", {})]), { tool: "Bash", args: { command: typed, description: "" } });
+  assert.deepEqual(patternsOf(p, [same]), { tool: "Bash", args: { command: "git diff a", description: "x" } });
+  assert.deepEqual(patternsOf(p, []), { tool: "Bash", args: { command: "git diff a", description: "x" } });
+  const rule = (args: Record<string, string>): unknown => patternCapability(p, "files", { tool: "Bash", args });
+  const payload = (args: object): unknown => ({ kind: "mcp.request", to: ["files"], payload: { method: "tools/call", params: { name: "Bash", arguments: args } } });
+  assert.deepEqual(rule({ command: typed, description: "" }), payload({ command: { $shell: { commands: ["git diff **"] } } }));
+  assert.deepEqual(rule({ command: "{x}" }), payload({ command: "{x}" }));
+  assert.throws(() => rule({ command: '{"$shell":' }));
 });
 
 test("a name that has the form of a pattern allows only itself", () => {
@@ -123,7 +129,7 @@ test("a name that has the form of a pattern allows only itself", () => {
     for (const other of ["read_file", "a", "delete", "anything", "axb"]) assert.ok(!re.test(other), `${pattern} matches ${other}`);
   }
   const { proposal } = proposed({ path: "**", "**": "any", n: 1 }, {}, "*");
-  assert.deepEqual(patternsOf(proposal), { tool: "/^\\*$/", args: { path: "/^\\*\\*$/" }, seconds: 600 }, "keys are patterns, too");
+  assert.deepEqual(patternsOf(proposal, []), { tool: "/^\\*$/", args: { path: "/^\\*\\*$/" } }, "keys are patterns, too");
 });
 
 test("an edited call says so, and keeps the other parameters", () => {

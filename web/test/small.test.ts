@@ -121,6 +121,28 @@ test("capabilities as sentences", () => {
   assert.deepEqual(capabilities([]), ["May only read."]);
 });
 
+test("typed patterns in the words of the gateway", () => {
+  const words = (pattern: unknown): string =>
+    capability({ kind: "mcp.request", payload: { method: "tools/call", params: { arguments: { x: pattern } } } }).replace("May call tools, but only with “x”", "");
+  for (const [pattern, want] of [
+    [{ $shell: { commands: ["git diff **", "git log -5", "git log -**"] } }, ": `git diff` with any arguments; `git log -5`; `git log` with any arguments and options."],
+    [{ $shell: { commands: "ls **", write: { below: "build" }, read: "preset", env: ["CI", "GO"] } }, ": `ls` with any arguments; commands that only read; output to paths below build; with the variables CI, GO."],
+    [{ $shell: { read: { below: "a", preset: true } } }, ": commands that only read paths below a."],
+    [{ $shell: { commands: ["make"], read: { below: ["a", "b"] } } }, ": `make`; input from paths below a or b."],
+    [{ $path: { below: ["docs", "web"], not: ["**/.git/**", "*.pem"] } }, ": paths below docs or web, except **/.git/**, *.pem."],
+    [{ $url: { scheme: "https", host: ["a.example", "*.b.example"], port: 8443, path: "/v1/**" } }, ": https URLs of a.example or *.b.example, port 8443, path /v1/**."],
+    [{ $url: { host: "*" } }, ": http or https URLs of any host."],
+    [{ $text: "git *" }, ": “git *”."],
+    ["git *", " “git *”."],
+  ] as const) {
+    assert.equal(words(pattern), want);
+  }
+  assert.equal(
+    capability({ kind: "mcp.request", payload: { method: "tools/call", params: { _meta: { "meup/cwd": { $path: { below: "/w" } } } } } }),
+    "May call tools, but only in the working directory paths below /w.",
+  );
+});
+
 test("refusals and notices in words", () => {
   assert.equal(refusal({ error: "rate_limited", message: "", retry_after_ms: 1200 }), "Rate limit exceeded. Try again in 2s.");
   const rate = { error: "rate_limited", message: "You are sending faster than your limit (kinds: chat) allows: send this again in 49321 ms, and slow down.", retry_after_ms: 49_321 };

@@ -105,19 +105,22 @@ func TestDecide_InConversation(t *testing.T) {
 		t.Errorf("the JSON lacks arguments: %s", got)
 	}
 
-	choose(t, tab, inForm("edit", "select[name=scope]"), "minutes")
+	choose(t, tab, inForm("edit", "select[name=scope]"), "similar")
 	decide(t, tab, inForm("edit", "button[type=submit]"))
 	tab.Await(card("edit") + ` === undefined`)
 	tab.Await(`document.querySelector(".toast").textContent.includes("access granted to planner")`)
 	s.Send("files", Envelope{"kind": "mcp.response", "context": "r/inner", "correlationId": s.history("mcp.request")[0]["id"], "payload": map[string]any{"result": map[string]any{}}})
-	// The proposer may now make the call itself, at this host and with this tool.
-	direct := func(id, tool string, to ...string) int {
-		return s.trySend("planner", Envelope{"id": id, "kind": "mcp.request", "to": to, "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": tool, "arguments": map[string]any{"path": "x"}}}})
+	// The proposer may now edit files of this folder itself, at this host and with this tool.
+	direct := func(id, tool, path string, to ...string) int {
+		return s.trySend("planner", Envelope{"id": id, "kind": "mcp.request", "to": to, "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": tool, "arguments": map[string]any{"path": path, "dry_run": false}}}})
 	}
-	if status := direct("direct", "edit_file", "files"); status != http.StatusOK {
+	if status := direct("direct", "edit_file", "docs/x.md", "files"); status != http.StatusOK {
 		t.Errorf("the granted call: status %d", status)
 	}
-	for id, status := range map[string]int{"other-tool": direct("other-tool", "delete_file", "files"), "other-host": direct("other-host", "edit_file", "ben")} {
+	for id, status := range map[string]int{
+		"other-tool": direct("other-tool", "delete_file", "docs/x.md", "files"), "other-host": direct("other-host", "edit_file", "docs/x.md", "ben"),
+		"other-folder": direct("other-folder", "edit_file", "x.md", "files"), "parent": direct("parent", "edit_file", "docs/../x.md", "files"),
+	} {
 		if status != http.StatusForbidden {
 			t.Errorf("%s: status %d", id, status)
 		}
@@ -262,7 +265,8 @@ func TestDecide_Looks(t *testing.T) {
 			choose(t, tab, inForm("edit", "select[name=scope]"), "pattern")
 			tab.Await(inForm("edit", "fieldset"))
 			picture("pattern")
-			choose(t, tab, inForm("edit", "select[name=scope]"), "context")
+			choose(t, tab, inForm("edit", "select[name=scope]"), "similar")
+			choose(t, tab, inForm("edit", "select[name=span]"), "0")
 			picture("context")
 			press(t, tab, inForm("edit", "button[type=button]"))
 			tab.Await(`(() => { const x = ` + inForm("edit", "textarea") + `; if (!x) return false; x.value = x.value.replace("100", "200"); x.dispatchEvent(new Event("input")); return true; })()`)

@@ -1,50 +1,60 @@
 /**
  * Approvals that allow more than the proposed call: a grant for the proposer that
- * goes with the approval, limited in time and to the tool.
+ * goes with the approval, limited in time. The gateway derives what it may allow.
  */
 
 import { grant } from "./panel-drafts.js";
-import { isObject } from "@sdk/read.js";
+import { parse } from "@sdk/json.js";
+import { arr, field, isObject, obj, str } from "@sdk/read.js";
 import type { Proposal } from "./state.js";
-import type { Capability, Draft, ParticipantID } from "@sdk/types.js";
+import type { Capability, CapabilityRule, Draft, ParticipantID } from "@sdk/types.js";
 
-/**
- * What an approval allows.
- *
- *   once     this call
- *   context  calls of the same tool in the same outermost context, for at most an hour
- *   minutes  calls of the same tool, for ten minutes; of one that runs commands, both are
- *            for the same command
- *   pattern  calls that match patterns of the user
- */
-export type Scope = "once" | "context" | "minutes" | "pattern";
+/** A capability for the proposer that the gateway derived from the call, in its words. */
+export interface Scope {
+  readonly id: string;
+  readonly title: string;
+  readonly capability: CapabilityRule;
+}
 
 /** Patterns of the user. */
 export interface Patterns {
   readonly tool: string;
-  /** By the name of the argument; "" is any value. */
+  /** By the name of the argument: a text pattern, or a typed one as JSON; "" is any value. */
   readonly args: Readonly<Record<string, string>>;
-  readonly seconds: number;
 }
+
+/** How long a grant lasts, in seconds; 0: an hour at most, for the outermost context of the proposal. */
+export const SPANS: readonly (readonly [number, string])[] = [
+  [600, "for 10 minutes"],
+  [3600, "for an hour"],
+  [28_800, "for 8 hours"],
+  [0, "in this context"],
+];
 
 /** Maximum number of arguments that can be limited by a pattern. */
 const MAX_ARGS = 8;
-const CONTEXT_SECONDS = 3600;
-const MINUTES_SECONDS = 600;
-/** Maximum size of a regular expression in a capability, in bytes. */
-const MAX_REGEXP = 256;
 
-/** Returns the scopes that a proposal can be approved for. */
-export function scopesOf(p: Proposal): readonly Scope[] {
-  if (commandOf(p) === null) return ["once", "pattern"];
-  return ["once", ...(p.context === "" ? [] : (["context"] as const)), "minutes", "pattern"];
+/** Reads the response of the gateway. */
+export function readScopes(v: unknown): readonly Scope[] {
+  return arr(field(obj(v), "scopes")).flatMap((x) => {
+    const { id, title, capability } = obj(x);
+    return isObject(capability) ? [{ id: str(id), title: str(title), capability: capability as unknown as CapabilityRule }] : [];
+  });
 }
 
-/** Returns the patterns that match exactly the proposed call. */
-export function patternsOf(p: Proposal): Patterns {
+/** Returns the patterns of the nearest scope of the gateway, or else patterns that match exactly the proposed call. */
+export function patternsOf(p: Proposal, scopes: readonly Scope[]): Patterns {
+  const near = scopes.find((s) => s.id === "similar") ?? scopes.find((s) => s.id === "same");
+  const params = near && obj(obj(near.capability.payload)["params"]);
+  const known = params && (p.method === "tools/call" ? obj(params["arguments"]) : params);
   const args = isObject(p.args) ? Object.entries(p.args) : [];
   const limited = args.filter((x): x is [string, string] => typeof x[1] === "string" && /^[\w-]+$/u.test(x[0])).slice(0, MAX_ARGS);
-  return { tool: exactPattern(p.tool), args: Object.fromEntries(limited.map(([k, v]) => [k, exactPattern(v)])), seconds: MINUTES_SECONDS };
+  const text = (k: string, v: string): string => {
+    if (known === undefined) return exactPattern(v);
+    const pattern = field(known, k) ?? "";
+    return typeof pattern === "string" ? pattern : JSON.stringify(pattern);
+  };
+  return { tool: params ? str(params["name"]) : exactPattern(p.tool), args: Object.fromEntries(limited.map(([k, v]) => [k, text(k, v)])) };
 }
 
 /**
@@ -56,40 +66,16 @@ export function exactPattern(text: string): string {
   return `/^${text.replace(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&").replaceAll("\n", "\\n")}$/`;
 }
 
-/** Returns the capabilities that an approval adds; `host` runs the tool. Null: none. */
-export function capabilityFor(p: Proposal, scope: Scope, host: ParticipantID, patterns: Patterns): Capability | null {
-  if (scope === "once") return null;
-  const base = { kind: "mcp.request", to: [exactPattern(host)] };
+/** Returns the capability of the user's patterns; `host` runs the tool. Throws if a typed pattern is no JSON. */
+export function patternCapability(p: Proposal, host: ParticipantID, patterns: Patterns): CapabilityRule {
+  const args = Object.fromEntries(Object.entries(patterns.args).flatMap(([k, x]) => (x === "" ? [] : [[k, x.startsWith('{"$') ? parse(x) : x]])));
   const isTool = p.method === "tools/call";
-  if (scope !== "pattern") {
-    const limits = commandOf(p);
-    if (limits === null) return null;
-    const payload = { method: exactPattern(p.method), ...(isTool && { params: { name: exactPattern(p.tool), ...limits } }) };
-    return { ...base, payload, ...(scope === "context" && { context: exactPattern(outermost(p)) }) };
-  }
-  const args = Object.fromEntries(Object.entries(patterns.args).filter(([, x]) => x !== ""));
   const limits = Object.keys(args).length === 0 ? {} : isTool ? { arguments: args } : args;
-  return { ...base, payload: { method: exactPattern(p.method), params: { ...(isTool && { name: patterns.tool }), ...limits } } };
+  return { kind: "mcp.request", to: [exactPattern(host)], payload: { method: exactPattern(p.method), params: { ...(isTool && { name: patterns.tool }), ...limits } } };
 }
 
-/** Returns the grant that goes with an approval; null for none. */
-export function grantFor(p: Proposal, scope: Scope, host: ParticipantID, patterns: Patterns): Draft | null {
-  const capability = capabilityFor(p, scope, host, patterns);
-  if (capability === null) return null;
-  const seconds = scope === "context" ? CONTEXT_SECONDS : scope === "minutes" ? MINUTES_SECONDS : patterns.seconds;
-  const draft = grant(p.from, [capability], seconds, `allowed with the approval of ${p.tool}`);
-  return { ...draft, correlationId: p.id };
-}
-
-/** Returns the pattern of the command of a call; {} for a call without one, null if no pattern matches only this command. */
-function commandOf(p: Proposal): { arguments?: { command: string } } | null {
-  if (p.method !== "tools/call" || !isObject(p.args) || !("command" in p.args)) return {};
-  const command = p.args["command"];
-  if (typeof command !== "string") return null;
-  const pattern = exactPattern(command);
-  return pattern !== command && new TextEncoder().encode(pattern).length > MAX_REGEXP ? null : { arguments: { command: pattern } };
-}
-
-function outermost(p: Proposal): string {
-  return p.context.split("/")[0] ?? "";
+/** Returns the grant that goes with an approval, for a span of SPANS. */
+export function grantFor(p: Proposal, capability: CapabilityRule, span: number): Draft {
+  const limited: Capability = span > 0 ? capability : { ...capability, context: p.context.split("/")[0] ?? "" };
+  return { ...grant(p.from, [limited], span || 3600, `allowed with the approval of ${p.tool}`), correlationId: p.id };
 }

@@ -36,7 +36,8 @@ function payloadLimit(p: Payload): string {
 function paramsLimit(p: Payload): string[] {
   return Object.entries(p).flatMap(([key, v]) => {
     if (key === "name") return [`the tool ${pattern(v)}`];
-    if (key === "arguments" && isObject(v)) return Object.entries(v).map(([name, x]) => `with ${quoted(name)} ${pattern(x)}`);
+    if (key === "arguments" && isObject(v)) return Object.entries(v).map(([name, x]) => `with ${quoted(name)}${typed(x) === "" ? "" : ":"} ${pattern(x)}`);
+    if (key === "_meta" && isObject(v) && "meup/cwd" in v) return [`in the working directory ${pattern(v["meup/cwd"])}`];
     return [`with ${quoted(key)} ${pattern(v)}`];
   });
 }
@@ -49,8 +50,40 @@ function contextLimit(v: unknown): string {
   return v === undefined ? "" : `in the context ${pattern(v)}`;
 }
 
+/** Describes a typed pattern, as the gateway does; "" for any other. */
+function typed(v: unknown): string {
+  const [[key = "", x] = []] = isObject(v) ? Object.entries(v) : [];
+  const o = obj(x);
+  const or = (y: unknown): string => listed(y).join(" or ");
+  if (key === "$text") return pattern(x);
+  if (key === "$path") return `paths below ${or(o["below"])}${"not" in o ? `, except ${listed(o["not"]).join(", ")}` : ""}`;
+  if (key === "$url") {
+    const parts = Object.entries({ host: " of ", port: ", port ", path: ", path " }).map(([k, before]) => (k in o ? before + or(o[k]).replace(/^\*$/u, "any host") : ""));
+    return `${or(o["scheme"] ?? ["http", "https"])} URLs${parts.join("")}`;
+  }
+  if (key !== "$shell") return "";
+  const read = o["read"];
+  const files = isObject(read) && "below" in read ? typed({ $path: read }) : "";
+  const preset = read === "preset" || obj(read)["preset"] === true;
+  return [
+    ...listed(o["commands"]).map((c) => {
+      const [, name = c, rest] = /^(.*?)\s+(-?)\*\*$/u.exec(c) ?? [];
+      return `\`${name}\`${rest === undefined ? "" : ` with any arguments${rest && " and options"}`}`;
+    }),
+    ...(preset ? [`commands that only read${files && " "}${files}`] : files ? [`input from ${files}`] : []),
+    ...("write" in o ? [`output to ${typed({ $path: o["write"] })}`] : []),
+    ...("env" in o ? [`with the variables ${listed(o["env"]).join(", ")}`] : []),
+  ].join("; ");
+}
+
+function listed(v: unknown): readonly string[] {
+  return (Array.isArray(v) ? v : v === undefined ? [] : [v]).map((x) => oneLine(String(x), 120));
+}
+
 /** Describes a field pattern. */
 function pattern(v: unknown): string {
+  const words = typed(v);
+  if (words !== "") return words;
   if (Array.isArray(v)) return v.slice(0, 12).map(pattern).join(" or ");
   if (typeof v !== "string") return oneLine(look(v), 80);
   if (v === "*" || v === "**") return "anything";

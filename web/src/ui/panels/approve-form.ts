@@ -1,28 +1,23 @@
 /** The form that approves a proposal: once, or with access for the proposer. The arguments can be edited. */
 
-import { LitElement, type PropertyValues, type TemplateResult, css, html, nothing } from "lit";
-import { type Patterns, type Scope, capabilityFor, grantFor, patternsOf, scopesOf } from "../../core/approval.js";
+import { LitElement, type TemplateResult, css, html, nothing } from "lit";
+import { type Patterns, type Scope, SPANS, grantFor, patternCapability, patternsOf, readScopes } from "../../core/approval.js";
 import { approve, approveEdited } from "../../core/panel-drafts.js";
 import { newID } from "@sdk/ids.js";
+import { oneLine } from "@sdk/read.js";
 import { candidates } from "../../core/proposal.js";
 import { capabilities } from "../../core/capabilities.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
-import type { Draft, ParticipantID } from "@sdk/types.js";
+import type { CapabilityRule, Draft, ParticipantID } from "@sdk/types.js";
 import { define } from "../element.js";
 import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
-import { plain, pretty, who } from "../text.js";
+import { plain, pretty, verbatim, who } from "../text.js";
 import { parts, refused } from "./parts.js";
 import { argsDifference, editedArgs } from "./proposal-args.js";
 import { differenceStyles } from "./proposal-style.js";
-import { DURATIONS } from "./right-picker.js";
 
-const LABELS: Readonly<Record<Scope, string>> = {
-  once: "Once",
-  context: "In this context",
-  minutes: "For 10 minutes",
-  pattern: "By pattern…",
-};
+const INVALID = "A pattern is no valid JSON.";
 
 /** An approval: the request, and the grant that goes with it. */
 export interface Approval {
@@ -39,6 +34,8 @@ export class ApproveForm extends LitElement {
     busy: { attribute: false },
     mayReject: { attribute: false },
     scope: { state: true },
+    scopes: { state: true },
+    span: { state: true },
     patterns: { state: true },
     chosenHost: { state: true },
     editing: { state: true },
@@ -106,7 +103,11 @@ export class ApproveForm extends LitElement {
   declare state: SpaceState;
   declare busy: boolean;
   declare mayReject: boolean;
-  declare private scope: Scope;
+  /** The id of a scope, "once" or "pattern". */
+  declare private scope: string;
+  /** What the gateway offers. */
+  declare private scopes: readonly Scope[];
+  declare private span: number;
   declare private patterns: Patterns | null;
   /** The participant chosen to run the tool, if the proposal names none. */
   declare private chosenHost: ParticipantID;
@@ -119,6 +120,8 @@ export class ApproveForm extends LitElement {
   constructor() {
     super();
     this.scope = "once";
+    this.scopes = [];
+    this.span = 600;
     this.patterns = null;
     this.chosenHost = "";
     this.editing = false;
@@ -126,12 +129,23 @@ export class ApproveForm extends LitElement {
     this.error = "";
   }
 
-  protected override willUpdate(changed: PropertyValues): void {
-    if (!changed.has("proposal") || this.shownFor === this.proposal.id) return;
-    this.shownFor = this.proposal.id;
-    this.patterns = patternsOf(this.proposal);
+  protected override willUpdate(): void {
+    const { proposal: p, runner } = this;
+    const key = `${p.id} ${runner}`;
+    if (this.shownFor === key) return;
+    if (!this.shownFor.startsWith(`${p.id} `)) this.editing = false;
+    this.shownFor = key;
     this.scope = "once";
-    this.editing = false;
+    this.scopes = [];
+    this.span = 600;
+    this.patterns = null;
+    if (!this.mayGrant || runner === "") return;
+    this.shell.get(`proposals/${encodeURIComponent(p.id)}/scopes?to=${encodeURIComponent(runner)}`).then(
+      (v) => {
+        if (this.shownFor === key) this.scopes = readScopes(v);
+      },
+      () => undefined, // once, and by pattern, remain
+    );
   }
 
   private get runner(): ParticipantID {
@@ -150,7 +164,7 @@ export class ApproveForm extends LitElement {
       ${p.owner === "" ? this.hosts(host) : nothing} ${this.editing ? this.editor() : nothing} ${this.mayGrant && this.scope === "pattern" ? this.patternFields() : nothing}
       <div class="row">
         <button class="button main" type="submit" ?disabled=${this.busy || host === ""}>${this.busy ? "Sending…" : this.editing ? "Approve edited call" : "Approve"}</button>
-        ${this.mayGrant && !this.editing ? this.scopes() : nothing}
+        ${this.mayGrant && !this.editing ? this.choices() : nothing}
         ${this.shell.may("mcp.request") ? html`<button class="button" type="button" name="edit" @click=${this.edit}>${this.editing ? "Cancel edit" : "Edit"}</button>` : nothing}
         ${this.mayReject ? html`<button class="button bad" type="button" ?disabled=${this.busy} @click=${() => this.dispatchEvent(new CustomEvent("reject"))}>Reject…</button>` : nothing}
       </div>
@@ -159,12 +173,34 @@ export class ApproveForm extends LitElement {
     </form>`;
   }
 
-  private scopes(): TemplateResult {
+  private choices(): TemplateResult {
+    const { scopes } = this;
+    const words = scopes.map((s): [string, string] => [s.id, oneLine(verbatim(s.title), 90)]);
+    const any = words.filter(([id]) => id === "any");
+    const all: [string, string][] = [["once", "Once"], ...words.filter((x) => !any.includes(x)), ["pattern", "By pattern…"], ...any];
     return html`<label class="scope"><span class="unseen">Allow</span>
-      <select name="scope" @change=${(e: Event) => (this.scope = (e.target as HTMLSelectElement).value as Scope)}>
-        ${scopesOf(this.proposal).map((s) => html`<option value=${s} .selected=${s === this.scope}>${LABELS[s]}</option>`)}
-      </select>
-    </label>`;
+        <select name="scope" @change=${(e: Event) => (this.scope = (e.target as HTMLSelectElement).value)}>
+          ${all.map(([id, text]) => html`<option value=${id} .selected=${id === this.scope}>${text}</option>`)}
+        </select>
+      </label>
+      ${this.scope === "once"
+        ? nothing
+        : html`<label class="scope"><span class="unseen">Duration</span>
+            <select name="span" @change=${(e: Event) => (this.span = Number((e.target as HTMLSelectElement).value))}>
+              ${SPANS.filter(([n]) => n > 0 || this.proposal.context !== "").map(([n, text]) => html`<option value=${n} .selected=${n === this.span}>${text}</option>`)}
+            </select>
+          </label>`}`;
+  }
+
+  private get written(): Patterns {
+    return this.patterns ?? patternsOf(this.proposal, this.scopes);
+  }
+
+  /** The capability that the approval adds; null: none. Throws if a pattern of the user is no JSON. */
+  private added(host: ParticipantID): CapabilityRule | null {
+    if (!this.mayGrant || this.editing) return null;
+    if (this.scope === "pattern") return patternCapability(this.proposal, host, this.written);
+    return this.scopes.find((s) => s.id === this.scope)?.capability ?? null;
   }
 
   private hosts(host: ParticipantID): TemplateResult {
@@ -188,7 +224,7 @@ export class ApproveForm extends LitElement {
 
   /** Fields for the tool, its arguments and the duration. */
   private patternFields(): TemplateResult {
-    const patterns = this.patterns ?? patternsOf(this.proposal);
+    const patterns = this.written;
     const isTool = this.proposal.method === "tools/call";
     return html`<fieldset>
       <legend class="quiet">${who(this.proposal.from)} may then call, without approval:</legend>
@@ -196,11 +232,6 @@ export class ApproveForm extends LitElement {
       ${Object.entries(patterns.args).map(
         ([name, value]) => html`<label class="field-label">${name}<input class="field pattern" placeholder="Any value" maxlength="4096" .value=${value} @input=${(e: Event) => (this.patterns = { ...patterns, args: { ...patterns.args, [name]: (e.target as HTMLInputElement).value } })} /></label>`,
       )}
-      <label class="field-label">Duration
-        <select @change=${(e: Event) => (this.patterns = { ...patterns, seconds: Number((e.target as HTMLSelectElement).value) })}>
-          ${DURATIONS.map(([n, words]) => html`<option value=${n} .selected=${n === patterns.seconds}>${words}</option>`)}
-        </select>
-      </label>
     </fieldset>`;
   }
 
@@ -209,10 +240,21 @@ export class ApproveForm extends LitElement {
     const p = this.proposal;
     const to = p.owner !== "" ? "" : host === "" ? " to the participant that you choose" : ` to ${who(host)}`;
     const sent = `Approving sends ${this.editing ? "the edited" : "exactly this"} call in your name${to}.`;
-    const added = this.mayGrant && !this.editing ? capabilityFor(p, this.scope, host, this.patterns ?? patternsOf(p)) : null;
-    if (added === null) return this.mayReject ? sent : `${sent} You cannot reject it.`;
-    const limit = this.scope === "context" ? " Ends after an hour at the latest." : "";
-    return html`${sent}${this.mayReject ? "" : " You cannot reject it."} <b>${who(p.from)}</b> then needs no approval for this: ${capabilities([added]).map((x) => plain(x))}${limit}`;
+    const all = this.mayReject ? sent : `${sent} You cannot reject it.`;
+    const words = this.words(host);
+    if (words === null) return all;
+    return html`${all} <b>${who(p.from)}</b> then needs no approval for this, ${SPANS.find(([n]) => n === this.span)?.[1]}: ${words}${this.span === 0 ? " Ends after an hour at the latest." : ""}`;
+  }
+
+  /** What is granted, in words; null: nothing. */
+  private words(host: ParticipantID): unknown {
+    const scope = this.scopes.find((s) => s.id === this.scope);
+    try {
+      const added = this.added(host);
+      return added === null ? null : scope === undefined ? capabilities([added]).map((x) => plain(x)) : `${verbatim(scope.title)}.`;
+    } catch {
+      return INVALID;
+    }
   }
 
   private readonly edit = (): void => {
@@ -235,8 +277,12 @@ export class ApproveForm extends LitElement {
     const host = this.runner;
     this.error = "";
     if (!this.editing) {
-      const grant = this.mayGrant ? grantFor(p, this.scope, host, this.patterns ?? patternsOf(p)) : null;
-      this.emit({ request: approve(p, newID(), host), grant });
+      try {
+        const added = this.added(host);
+        this.emit({ request: approve(p, newID(), host), grant: added && grantFor(p, added, this.span) });
+      } catch {
+        this.error = INVALID;
+      }
       return;
     }
     const edited = editedArgs(p, this.renderRoot.querySelector("textarea")?.value ?? "");
