@@ -178,6 +178,11 @@ func TestDecide_Allocates(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"chat", "mcp.*"}})
 	s.grant("alice", "bob", 0, "chat")
 	s.grant("bob", "carol", 0, "chat")
+	for who, grant := range map[protocol.ParticipantID]protocol.ID{"alice": "", "bob": "g1", "carol": "g2"} {
+		if d := s.ledger.Effective(who, s.now).Decide(&Request{Kind: "chat"}); !d.Allowed || d.Grant != grant {
+			t.Errorf("%s: allowed %t through the grant %q, want %q", who, d.Allowed, d.Grant, grant)
+		}
+	}
 	for who, most := range map[protocol.ParticipantID]float64{"alice": 0, "bob": 2, "carol": 4} {
 		r := &Request{Kind: "chat"}
 		if n := testing.AllocsPerRun(100, func() { s.ledger.Effective(who, s.now).Decide(r) }); n > most {

@@ -44,10 +44,13 @@ type memo struct {
 }
 
 func (f finding) decision() Decision {
-	if f.by != nil {
+	switch {
+	case f.by == nil:
+		return Decision{By: f.obstacle}
+	case f.grant == nil:
 		return Decision{Allowed: true, By: f.by}
 	}
-	return Decision{By: f.obstacle}
+	return Decision{Allowed: true, By: f.by, Grant: f.grant.ID}
 }
 
 // or returns the better of two findings: the one with fewer limits.

@@ -23,6 +23,8 @@ type Decision struct {
 	// By is the capability that allowed or denied; nil if none selects the
 	// request.
 	By *Capability
+	// Grant is the grant that By came with; "" for a configured capability.
+	Grant protocol.ID
 }
 
 // NewSet returns the set of these capabilities. A deny rule among them wins

@@ -7,6 +7,7 @@ package exchange
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -114,6 +115,10 @@ func ShownCall(payload protocol.Value) (name string, params []byte) {
 	}
 	return tool, all.Get("arguments").Raw()
 }
+
+// Digest returns the SHA-256 of the method and the parameters, in hex. Equal calls have
+// equal digests.
+func (c Call) Digest() string { return hex.EncodeToString(c.sum[:]) }
 
 // Expired reports whether a proposed call has expired.
 func (c Call) Expired(now time.Time) bool { return !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) }

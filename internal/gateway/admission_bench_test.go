@@ -58,6 +58,11 @@ func thought(n int) []byte {
 	return fmt.Appendf(nil, `{"protocol":"meup/v0.1","id":"01a1fc65-a637-74d6-8e9d-%012d","kind":"reasoning.thought","context":"01a1fc65-a630-7ae0-9369-e0ed48999a86","payload":{"message":"The listing shows four files; the one called deployment.md is the most likely to say how a release is rolled back, so I read its first two hundred lines before the others.","tool_name":"read_text_file","parallel_group":0,"confidence":0.82}}`, n)
 }
 
+// readCall returns an mcp.request for a tool with an id of its own.
+func readCall(n int) []byte {
+	return fmt.Appendf(nil, `{"protocol":"meup/v0.1","id":"01a1fc65-a637-74d6-8e9e-%012d","kind":"mcp.request","to":["planner"],"context":"01a1fc65-a630-7ae0-9369-e0ed48999a86","payload":{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":"docs/deployment.md","head":200}}}}`, n, n)
+}
+
 func benchSender(b *testing.B) *admission.Sender {
 	b.Helper()
 	m := NewMetrics(MetricsOptions{})
@@ -101,16 +106,18 @@ func benchSender(b *testing.B) *admission.Sender {
 // decode, identity, schema, limits, capabilities, safety.
 func BenchmarkAdmission(b *testing.B) {
 	sender := benchSender(b)
-	b.Run("thought 400 B", func(b *testing.B) {
-		b.ReportAllocs()
-		b.SetBytes(int64(len(thought(0))))
-		for i := range b.N {
-			in, err := protocol.Decode(thought(i), protocol.DialectMEUP01, 5)
-			if r := sender.Publish(b.Context(), []admission.Decoded{{In: in, Err: err}})[0]; r.Err != nil {
-				b.Fatal(r.Err)
+	for name, frame := range map[string]func(n int) []byte{"thought 400 B": thought, "call": readCall} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(frame(0))))
+			for i := range b.N {
+				in, err := protocol.Decode(frame(i), protocol.DialectMEUP01, 5)
+				if r := sender.Publish(b.Context(), []admission.Decoded{{In: in, Err: err}})[0]; r.Err != nil {
+					b.Fatal(r.Err)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // BenchmarkStages measures the stages of an admission one by one.

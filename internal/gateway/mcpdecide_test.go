@@ -76,7 +76,10 @@ func TestMCP_Decide(t *testing.T) {
 			g := meuptest.Start(t, decideConfig)
 			alice, bob, eve := mcpClientOf(t, g, "alice-token", revision), mcpClientOf(t, g, "bob-token", revision), mcpClientOf(t, g, "eve-token", revision)
 			propose := map[string]any{"participant": "clock", "tool": "set", "arguments": map[string]any{"hour": 12, "text": "<a>"}, "key": "1", "expires_seconds": 3600}
-			p := call[toldSent](t, bob, "propose", propose)
+			p := call[struct{ ID, Cursor, Next string }](t, bob, "propose", propose)
+			if !strings.Contains(p.Next, "nobody rejected it") {
+				t.Errorf("bob is told %q", p.Next)
+			}
 			seen := call[told](t, alice, "read", nil)
 			if len(seen.Messages) != 1 || seen.Messages[0].ID != p.ID || seen.Messages[0].Trust != "participant" || !strings.Contains(seen.Messages[0].Text, `"hour":12`) {
 				t.Fatalf("alice reads %+v", seen)

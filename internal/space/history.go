@@ -135,6 +135,13 @@ func (s *Space) narrow(ctx context.Context, q *HistoryQuery) error {
 	return nil
 }
 
+// After returns the position after which the entries from a time on are; zero: all.
+func (s *Space) After(ctx context.Context, from time.Time) (protocol.Seq, error) {
+	q := HistoryQuery{From: from}
+	err := s.narrow(ctx, &q)
+	return q.Since, err
+}
+
 // Backwards reports whether the newest entry comes first.
 func (p *Page) Backwards() bool { return p.query.Backwards }
 

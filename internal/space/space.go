@@ -149,6 +149,15 @@ func (s *Space) Scopes(id protocol.ParticipantID, p *protocol.Envelope, host pro
 	return s.state.Load().Scopes(id, p, host, s.now())
 }
 
+// Policy returns the digest of the policy in force.
+func (s *Space) Policy() string { return s.state.Load().Policy }
+
+// Judge returns what the rights of a participant say about a call to these participants,
+// and the capability that allows or denies it; nil: none.
+func (s *Space) Judge(id protocol.ParticipantID, to []protocol.ParticipantID, at protocol.ContextPath, call protocol.Value) (authority.Verdict, *capability.Capability) {
+	return s.state.Load().Judge(id, to, at, call, s.now())
+}
+
 // Paused returns the paused participants, connected or not.
 func (s *Space) Paused() []protocol.ParticipantID { return s.state.Load().Paused(s.now()) }
 

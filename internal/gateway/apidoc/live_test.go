@@ -77,6 +77,8 @@ func TestOpenAPI_Responses(t *testing.T) {
 		{"GET", inSpace + "/proposals", "/api/spaces/lab/proposals?state=all", "alice", "", 200},
 		{"GET", inSpace + "/proposals/{id}/scopes", "/api/spaces/lab/proposals/p-1/scopes?to=bob", "alice", "", 200},
 		{"GET", inSpace + "/proposals/{id}/scopes", "/api/spaces/lab/proposals/q-1/scopes", "alice", "", 404},
+		{"GET", inSpace + "/decisions", "/api/spaces/lab/decisions", "alice", "", 200},
+		{"GET", inSpace + "/decisions", "/api/spaces/lab/decisions?since=x", "alice", "", 400},
 		{"GET", inSpace + "/contexts", "/api/spaces/lab/contexts", "alice", "", 200},
 		{"GET", inSpace + "/contexts/{path}", "/api/spaces/lab/contexts/c-1", "alice", "", 200},
 		{"GET", inSpace + "/contexts/{path}", "/api/spaces/lab/contexts/none", "alice", "", 404},

@@ -62,6 +62,8 @@ var operations = map[string]operation{
 		params: "state before limit"},
 	"GET /api/spaces/{space}/proposals/{id}/scopes": {id: "scopes", tag: tagLog, out: "scopes", params: "to",
 		summary: "Lists what a grant to the proposer of a call may allow, the least general first."},
+	"GET /api/spaces/{space}/decisions": {id: "decisions", tag: tagLog, out: "decisions", summary: "Lists who or what decided on the calls of a space, the newest first.",
+		params: "since before limit participant tool proposal"},
 	"GET /api/spaces/{space}/contexts":           {id: "contexts", tag: tagLog, out: "contexts", summary: "Returns the tree of contexts."},
 	"GET /api/spaces/{space}/contexts/{path...}": {id: "context", tag: tagLog, out: "context", summary: "Returns one context with everything below it."},
 

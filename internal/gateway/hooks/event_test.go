@@ -114,8 +114,8 @@ func TestServer_HeldBound(t *testing.T) {
 		s.held <- struct{}{}
 	}
 	h := &hook{server: s}
-	if out, err := h.propose("x", &call{}, time.Second); out != nil || err != nil {
-		t.Error(out, err)
+	if out, why, err := h.propose("x", &call{}, time.Second); out != nil || err != nil || !strings.Contains(why, "too many calls wait for a decision") {
+		t.Error(out, why, err)
 	}
 	if chats := h.awaitChats(); chats != nil {
 		t.Error(chats)

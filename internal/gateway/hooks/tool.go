@@ -258,7 +258,7 @@ func (h *hook) permissionRequest() (answer, error) {
 		id, c = uuid.NewString(), &call{agent: h.agent, tool: h.tool, turn: t, path: path, sum: sum, proposal: noProposal}
 		h.session.add(id, c)
 	}
-	out, err := h.propose(id, c, h.permission)
+	out, _, err := h.propose(id, c, h.permission)
 	if err != nil || out == nil {
 		return answer{}, err
 	}
@@ -276,12 +276,12 @@ func (h *hook) allowed(out *decision) (answer, error) {
 // proposeBefore is permissionRequest for an agent without a terminal, which denies
 // what it would ask its user.
 func (h *hook) proposeBefore(key string, c *call) (answer, error) {
-	out, err := h.propose(key, c, h.approval)
+	out, why, err := h.propose(key, c, h.approval)
 	switch {
 	case err != nil:
 		return answer{}, err
 	case out == nil:
-		return h.answerTool("deny", fmt.Sprintf("No participant of the space %s approved this call in time.", h.space)), nil
+		return h.answerTool("deny", why), nil
 	}
 	if out.Behavior == "allow" && !h.program.asks {
 		h.session.grant(c, h.sumWith(out.Input))
@@ -300,14 +300,16 @@ func (h *hook) sumWith(input []byte) string {
 	return (&event{program: h.program, tool: h.tool, args: args}).sum()
 }
 
-// propose proposes a call and waits for the decision; nil: there is none.
-func (h *hook) propose(id string, c *call, wait time.Duration) (*decision, error) {
+// propose proposes a call and waits for the decision; nil: there is none, and why is a
+// sentence for the agent that says so. A call that nobody decided on was not rejected.
+func (h *hook) propose(id string, c *call, wait time.Duration) (out *decision, why string, err error) {
 	select {
 	case h.server.held <- struct{}{}:
 		defer func() { <-h.server.held }()
 	default:
-		return nil, nil //nolint:nilnil // documented
+		return nil, fmt.Sprintf("The space %s could not be asked about this call: too many calls wait for a decision. Nobody rejected it; try again later.", h.space), nil
 	}
+	ended := fmt.Sprintf("The proposal of this call in the space %s ended before a participant decided on it.", h.space)
 	proposed := make(chan struct{})
 	published := sync.OnceFunc(func() { close(proposed) })
 	defer published()
@@ -316,7 +318,7 @@ func (h *hook) propose(id string, c *call, wait time.Duration) (*decision, error
 	c.proposed = proposed
 	h.session.mu.Unlock()
 	if settled {
-		return nil, nil //nolint:nilnil // documented
+		return nil, ended, nil
 	}
 	p := protocol.Envelope{
 		ID: h.id("proposal", id), From: h.caller.ID, Kind: protocol.KindMCPProposal, To: c.turn.to, Context: c.path,
@@ -329,10 +331,10 @@ func (h *hook) propose(id string, c *call, wait time.Duration) (*decision, error
 	defer cancel()
 	at, err := h.publish(ctx, p)
 	if refused(err, protocol.CodeCapabilityViolation) {
-		return nil, nil //nolint:nilnil // documented
+		return nil, fmt.Sprintf("The capabilities of %s in the space %s allow neither this call nor a proposal of it.", h.caller.ID, h.space), nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	ctx, cancel = context.WithTimeout(h.ctx, wait)
 	defer cancel()
@@ -344,16 +346,30 @@ func (h *hook) propose(id string, c *call, wait time.Duration) (*decision, error
 	p.Payload = nil
 	h.release()
 	how, by, err := h.decided(ctx, &p, wanted, at)
-	if err != nil { // not in time; or the call was made, or the agent disconnected
-		h.withdraw(c)
-		return nil, nil //nolint:nilerr,nilnil // documented
+	if err != nil {
+		switch {
+		case ctx.Err() == nil:
+			why = fmt.Sprintf("The space %s cannot be read now: it is not known whether a participant decided on this call.", h.space)
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			why = fmt.Sprintf("No participant of the space %s decided on this call in time. Nobody rejected it.", h.space)
+		default: // the call was made, its turn has ended, or the agent disconnected
+			why = ended
+		}
+		by = h.withdraw(c)
+		if by == nil {
+			return nil, why, nil //nolint:nilerr // it says why
+		}
+		how = exchange.SettlesCall(&p, wanted, by) // it was decided just before
 	}
-	out := h.granted(c, how, by)
-	if out != nil && out.Behavior == "deny" {
+	out = h.granted(c, how, by)
+	switch {
+	case out == nil:
+		return nil, ended, nil
+	case out.Behavior == "deny":
 		h.session.take(id)
-		return out, h.settle(h.ctx, []*call{c})
+		return out, "", h.settle(h.ctx, []*call{c})
 	}
-	return out, nil
+	return out, "", nil
 }
 
 // decided waits for the envelope that settles a proposal.
@@ -416,17 +432,18 @@ func (h *hook) granted(c *call, how exchange.Outcome, by *protocol.Envelope) *de
 	return out
 }
 
-// withdraw takes back the proposal of a call, also if the agent disconnected.
-func (h *hook) withdraw(c *call) {
+// withdraw takes back the proposal of a call, also if the agent disconnected. It returns the
+// decision that came before; nil: none.
+func (h *hook) withdraw(c *call) *protocol.Envelope {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), hookTimeout)
 	defer cancel()
-	h.settleProposal(ctx, c)
+	return h.settleProposal(ctx, c)
 }
 
 // settleProposal ends a proposal whose call was made or dropped without a decision
-// of the space. It waits for a proposal that is being published, and finds a decision that
-// nothing waited for.
-func (h *hook) settleProposal(ctx context.Context, c *call) {
+// of the space. It waits for a proposal that is being published, and returns a decision that
+// nothing waited for; nil: there is none.
+func (h *hook) settleProposal(ctx context.Context, c *call) *protocol.Envelope {
 	h.session.mu.Lock()
 	c.settled = true
 	proposed := c.proposed
@@ -445,7 +462,7 @@ func (h *hook) settleProposal(ctx context.Context, c *call) {
 	}
 	h.session.mu.Unlock()
 	if id == "" || id == noProposal || done {
-		return
+		return nil
 	}
 	e := protocol.Envelope{
 		ID: h.id("withdrawn", string(id)), Kind: protocol.KindMCPWithdraw, To: c.turn.to, Context: c.path,
@@ -454,12 +471,17 @@ func (h *hook) settleProposal(ctx context.Context, c *call) {
 	err := h.publishEnd(ctx, e)
 	var settled *protocol.Error
 	if !refused(err, protocol.CodeProposalSettled) || !errors.As(err, &settled) || settled.Seq == 0 {
-		return // withdrawn, or it expires
+		return nil // withdrawn, or it expires
 	}
 	page, err := h.client.Envelopes(ctx, h.space, api.EnvelopeQuery{Since: settled.Seq - 1, Before: settled.Seq + 1, Limit: 1})
-	if err == nil && len(page.Envelopes) == 1 && page.Envelopes[0].Kind == protocol.KindMCPRequest {
+	if err != nil || len(page.Envelopes) == 0 {
+		return nil
+	}
+	by := &page.Envelopes[0]
+	if by.Kind == protocol.KindMCPRequest {
 		h.session.mu.Lock()
-		c.approved = page.Envelopes[0].ID
+		c.approved = by.ID
 		h.session.mu.Unlock()
 	}
+	return by
 }

@@ -69,7 +69,11 @@ func (c *caller) propose(ctx context.Context, in proposeInput) (*pending, error)
 	if err != nil {
 		return nil, err
 	}
-	return &pending{out.ID, out.Cursor, awaitOutcome}, nil
+	next := awaitOutcome
+	if in.Expires > 0 {
+		next += " Without an outcome within expires_seconds the proposal has expired: nobody decided, and nobody rejected it."
+	}
+	return &pending{out.ID, out.Cursor, next}, nil
 }
 
 type decideInput struct {

@@ -6,7 +6,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -22,6 +26,10 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	d := c.Decide()
 	if !d.Allowed && (d.By != nil && d.By.Deny() || !b.allowedForMEW(ctx, p)) {
 		return b.violation(st, e.Kind)
+	}
+	if e.Kind == protocol.KindMCPRequest || e.Kind == protocol.KindMCPReject {
+		p.reason = b.reasonOf(&c, d)
+		p.draft.Private = p.note()
 	}
 	if err := st.CheckKicked(b.from.ID); err != nil {
 		return err
@@ -46,6 +54,20 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	}
 	return err
 }
+
+// reasonOf returns what is recorded with an admitted call or rejection.
+func (b *batch) reasonOf(c *Case, d capability.Decision) *ring.Reason {
+	r := &ring.Reason{Policy: c.State.Policy, Rule: textutil.Shorten(d.By.String(), maxRule), Grant: d.Grant}
+	if len(c.Proposals) == 1 {
+		x := c.Proposals[0]
+		r.Late = exchange.ReadCall(x.Payload).Expired(c.Now) || b.space.Contexts.HasEnded(x.Envelope.Context)
+	}
+	return r
+}
+
+// maxRule bounds the text of a rule that is recorded, in bytes. One that was cut ends with
+// "…", and so is no JSON.
+const maxRule = 512
 
 // passesPause reports whether a paused participant may send the kind.
 func passesPause(k protocol.Kind) bool {

@@ -36,15 +36,17 @@ type Proposal struct {
 // ErrNotDecider means that the sender may not decide on the proposal.
 var ErrNotDecider = errors.New("the sender may not decide on the proposal")
 
-// Decide reports whether the sender's capabilities allow the envelope. The capability
-// decide also allows the decision on a proposal, unless a deny rule matches; then By is
-// nil.
+// Decide reports whether the sender's capabilities allow the envelope. The right to decide
+// on a proposal also allows the decision, unless a deny rule matches.
 func (c *Case) Decide() capability.Decision {
 	rights := c.rights()
 	r := c.State.Config.Request(c.Sender.ID, c.Envelope, c.Payload)
 	d := rights.Decide(&r)
-	if !d.Allowed && (d.By == nil || !d.By.Deny()) && c.grantsDecision(rights) {
-		return capability.Decision{Allowed: true}
+	if !d.Allowed && (d.By == nil || !d.By.Deny()) && c.mayGrantDecision() {
+		by := c.mayDecide(rights, c.Proposals[0])
+		if by.Allowed {
+			return by
+		}
 	}
 	return d
 }
@@ -107,26 +109,23 @@ func (c *Case) checkDecision() error {
 			return mismatch(why)
 		}
 	}
-	if !c.mayDecide(c.rights(), x) {
+	if !c.mayDecide(c.rights(), x).Allowed {
 		return ErrNotDecider
 	}
 	return nil
 }
 
-// grantsDecision reports whether the right to decide allows an envelope that no
+// mayGrantDecision reports whether the right to decide can allow an envelope that no
 // capability for its kind allows: a rejection, or a request that makes the proposed
 // call unchanged.
-func (c *Case) grantsDecision(rights capability.Rights) bool {
+func (c *Case) mayGrantDecision() bool {
 	kind := c.Envelope.Kind
-	if len(c.Proposals) != 1 || kind != protocol.KindMCPReject && kind != protocol.KindMCPRequest || c.Payload.Get("edited").Bool() {
-		return false
-	}
-	return c.mayDecide(rights, c.Proposals[0])
+	return len(c.Proposals) == 1 && (kind == protocol.KindMCPReject || kind == protocol.KindMCPRequest) && !c.Payload.Get("edited").Bool()
 }
 
-// mayDecide reports whether a participant with these rights may decide on a proposal as
+// mayDecide returns whether a participant with these rights may decide on a proposal as
 // the envelope does.
-func (c *Case) mayDecide(rights capability.Rights, x *Proposal) bool {
+func (c *Case) mayDecide(rights capability.Rights, x *Proposal) capability.Decision {
 	to := c.Envelope.To
 	if c.Envelope.Kind == protocol.KindMCPReject {
 		to = authority.HostOf(x.Payload)

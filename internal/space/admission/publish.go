@@ -93,6 +93,7 @@ type candidate struct {
 	spelling     ring.Spelling // for clients of other dialects
 	use          int           // of the sender's id: this is the use-th envelope with it
 	tokenHash    []byte        // of an invitation
+	reason       *ring.Reason  // of the admission, of a call or a rejection
 }
 
 // batch is one call of Publish.

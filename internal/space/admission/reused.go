@@ -37,7 +37,7 @@ func reusedID(id protocol.ID, n int) protocol.ID {
 }
 
 // note returns the Note of the candidate's entry.
-func (p *candidate) note() []byte { return p.spelling.Note(p.tokenHash) }
+func (p *candidate) note() []byte { return p.spelling.Note(p.tokenHash, p.reason) }
 
 // countUses returns how many envelopes have the id as their senders wrote it.
 func (s *View) countUses(ctx context.Context, id protocol.ID) (int, error) {

@@ -117,7 +117,7 @@ func (b *batch) answerStream(ctx context.Context, p *candidate) error {
 	if p.spelling.ID != "" {
 		sp.Correlation = []protocol.ID{p.spelling.ID}
 	}
-	draft := journal.Draft{Envelope: answer, Private: sp.Note(nil), Audience: ring.WithParticipant(p.draft.Audience, b.from.ID)}
+	draft := journal.Draft{Envelope: answer, Private: sp.Note(nil, nil), Audience: ring.WithParticipant(p.draft.Audience, b.from.ID)}
 	if err := b.space.record(ctx, draft); err != nil {
 		b.space.Log.Warn("answer a request about a stream", "envelope", request.ID, "error", err)
 		return errUnanswered()

@@ -40,7 +40,10 @@ type Config struct {
 	// the directory does not have; it is set with Administers. Error: it is not known.
 	Held func(space string, id protocol.ParticipantID) ([]json.RawMessage, error)
 
-	base func() *capability.Ledger // the rights before any state entry, computed once
+	// Of a pattern, computed once for all its spaces: the rights before any state entry,
+	// and the digest of the policy.
+	base   func() *capability.Ledger
+	policy func() string
 }
 
 // Shared returns the function that makes the configuration of each space of one
@@ -48,6 +51,7 @@ type Config struct {
 // space does not depend on the number of configured participants.
 func (c *Config) Shared() func(name string) *Config {
 	c.base = sync.OnceValue(func() *capability.Ledger { return capability.NewLedger(rightsOf(c)) })
+	c.policy = sync.OnceValue(c.digest)
 	return func(name string) *Config {
 		named := *c
 		named.Name = name
@@ -60,6 +64,13 @@ func (c *Config) ledger() *capability.Ledger {
 		return c.base()
 	}
 	return capability.NewLedger(rightsOf(c))
+}
+
+func (c *Config) policyDigest() string {
+	if c.policy != nil {
+		return c.policy()
+	}
+	return c.digest()
 }
 
 // PatternName returns the name under which the space is configured.

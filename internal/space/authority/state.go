@@ -28,6 +28,7 @@ const KindSystemMember protocol.Kind = "system.member"
 // one in O(log n), since its maps share unchanged parts.
 type State struct {
 	Config *Config      // in force
+	Policy string       // digest of the policy in Config
 	Seq    protocol.Seq // of the last state entry that was folded
 	Ledger *capability.Ledger
 
@@ -72,7 +73,7 @@ type Invitation struct {
 
 // NewState returns the state before any state entry.
 func NewState(cfg *Config) *State {
-	return &State{Config: cfg, Ledger: cfg.ledger()}
+	return &State{Config: cfg, Policy: cfg.policyDigest(), Ledger: cfg.ledger()}
 }
 
 // rightsOf returns the configured capabilities in the form that the ledger needs.
@@ -90,7 +91,7 @@ func rightsOf(cfg *Config) capability.Configured {
 // WithConfig returns the state under another configuration.
 func (st *State) WithConfig(cfg *Config) *State {
 	next := *st
-	next.Config, next.Ledger = cfg, st.Ledger.WithConfiguredOf(cfg.ledger())
+	next.Config, next.Policy, next.Ledger = cfg, cfg.policyDigest(), st.Ledger.WithConfiguredOf(cfg.ledger())
 	return &next
 }
 
@@ -177,17 +178,21 @@ func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now tim
 // proposer must be in the space.
 func (st *State) MayDecide(id protocol.ParticipantID, p *protocol.Envelope, now time.Time) bool {
 	proposed := p.ParsePayload()
-	return id != p.From && !st.IsGone(p.From) && st.Config.MayDecide(st.Ledger.Effective(id, now), p, proposed, HostOf(proposed))
+	return id != p.From && !st.IsGone(p.From) && st.Config.MayDecide(st.Ledger.Effective(id, now), p, proposed, HostOf(proposed)).Allowed
 }
 
-// MayDecide reports whether the capability decide matches a proposal, or its holder
+// MayDecide returns whether the capability decide matches a proposal, or its holder
 // could itself send the proposed call to these participants and the space does not
 // require decide.
-func (c *Config) MayDecide(rights capability.Rights, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID) bool {
+func (c *Config) MayDecide(rights capability.Rights, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID) capability.Decision {
 	place := c.place(p.From, to, proposed)
 	decide := capability.Request{Kind: capability.Decide, Payload: proposed, To: p.To, Context: p.Context, Place: place}
+	d := rights.Decide(&decide)
+	if d.Allowed || c.DecideExplicitly {
+		return d
+	}
 	call := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context, Place: place}
-	return rights.Decide(&decide).Allowed || !c.DecideExplicitly && rights.Decide(&call).Allowed
+	return rights.Decide(&call)
 }
 
 // Request returns what capabilities match of an envelope that a participant sends.

@@ -266,6 +266,19 @@ func (t *Contexts) OpenOf(id protocol.ParticipantID) int {
 	return t.open[id]
 }
 
+// HasEnded reports whether a context, or one around it, was concluded or cancelled. Of
+// contexts that are only in the log it does not know.
+func (t *Contexts) HasEnded(path protocol.ContextPath) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for ; path != ""; path = path.Parent() {
+		if c := t.byPath[path]; c != nil && c.Ended != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // List returns the contexts below prefix ("": all) as trees, as far as a viewer
 // may see them, oldest first. A context is abandoned if isPresent returns false
 // for its opener.

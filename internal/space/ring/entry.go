@@ -23,6 +23,7 @@ type Entry struct {
 	targeted bool
 	note     []byte         // holds the spelling for other dialects
 	parsed   protocol.Value // absent: Payload parses
+	settles  protocol.ID    // the proposal that it decides
 	after    protocol.Seq   // Seq of the last durable entry up to here
 	lives    uint64         // number of entries without a Seq before it in the ring
 
@@ -35,7 +36,7 @@ type Entry struct {
 
 // NewEntry returns an entry of the log, for delivery.
 func NewEntry(e *journal.Entry) *Entry {
-	return &Entry{Envelope: &e.Envelope, thread: e.Audience, hidden: e.Hidden, note: e.Private, after: e.Envelope.Seq,
+	return &Entry{Envelope: &e.Envelope, thread: e.Audience, hidden: e.Hidden, note: e.Private, settles: e.Settles, after: e.Envelope.Seq,
 		parsed: e.Parsed, targeted: e.Envelope.Kind == protocol.KindStreamData && ReadSpelling(e.Private).Targeted}
 }
 
@@ -60,6 +61,9 @@ func (e *Entry) After() protocol.Seq { return e.after }
 
 // Private returns [journal.Entry.Private].
 func (e *Entry) Private() []byte { return e.note }
+
+// Settles returns [journal.Entry.Settles].
+func (e *Entry) Settles() protocol.ID { return e.settles }
 
 // Parse parses the payload and keeps the parsed form until DropParsed. Only the
 // goroutine that made the entry may call both, before it puts it into a ring.

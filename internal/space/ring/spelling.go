@@ -9,7 +9,7 @@ import (
 
 // Spelling is stored with an envelope for clients of the dialects meup/v0.2 and
 // mew/v0.4. In an entry's Private it is JSON, after the hash of an invitation's
-// token.
+// token, together with the [Reason].
 type Spelling struct {
 	// Sum identifies the received frame.
 	Sum string `json:"sum,omitempty"`
@@ -24,22 +24,56 @@ type Spelling struct {
 }
 
 // ReadSpelling returns the spelling in an entry's Private.
-func ReadSpelling(note []byte) (sp Spelling) {
-	if i := bytes.IndexByte(note, '{'); i >= 0 {
-		_ = json.Unmarshal(note[i:], &sp) // the gateway wrote it
+func ReadSpelling(note []byte) Spelling {
+	i := bytes.IndexByte(note, '{')
+	if i < 0 || bytes.HasPrefix(note[i:], reasonAlone) {
+		return Spelling{}
 	}
+	var sp Spelling
+	_ = json.Unmarshal(note[i:], &sp) // the gateway wrote it
 	return sp
 }
 
-// Note returns the Private of an entry with this spelling, after the hash of a
-// token.
-func (sp *Spelling) Note(tokenHash []byte) []byte {
-	if sp.Sum == "" && sp.ID == "" && len(sp.Correlation) == 0 && sp.Context == "" && len(sp.To) == 0 && !sp.Targeted {
-		return tokenHash // of every envelope in the first dialect
+// reasonAlone begins the JSON of a note without a spelling, which every call has.
+var reasonAlone = []byte(`{"reason":`)
+
+// Reason says why a call, or the rejection of one, was admitted. It is stored with the
+// envelope, and no participant receives it as such.
+type Reason struct {
+	Policy string `json:"policy"` // digest of the policy that was in force
+	// Rule is the text of the capability that allowed it; one that was cut ends with "…".
+	Rule  string      `json:"rule"`
+	Grant protocol.ID `json:"grant,omitempty"` // the grant that the rule came with
+	// Late: it decides on a proposal that had expired, or whose context had ended.
+	Late bool `json:"late,omitempty"`
+}
+
+// ReadReason returns the reason in an entry's Private; nil: there is none.
+func ReadReason(note []byte) *Reason {
+	var x struct {
+		Reason *Reason `json:"reason"`
 	}
-	text, err := json.Marshal(sp)
+	if i := bytes.IndexByte(note, '{'); i >= 0 {
+		_ = json.Unmarshal(note[i:], &x) // the gateway wrote it
+	}
+	return x.Reason
+}
+
+// Note returns the Private of an entry with this spelling and reason (nil: none), after
+// the hash of a token.
+func (sp *Spelling) Note(tokenHash []byte, reason *Reason) []byte {
+	if reason == nil && sp.Sum == "" && sp.ID == "" && len(sp.Correlation) == 0 && sp.Context == "" && len(sp.To) == 0 && !sp.Targeted {
+		return tokenHash // of nearly every envelope in the first dialect
+	}
+	text, err := json.Marshal(struct {
+		*Spelling
+		Reason *Reason `json:"reason,omitempty"`
+	}{sp, reason})
 	if err != nil { // strings always marshal
 		return tokenHash
+	}
+	if len(tokenHash) == 0 {
+		return text
 	}
 	return append(bytes.Clone(tokenHash), text...)
 }

@@ -266,5 +266,5 @@ func (x *StreamText) restLocked() *journal.Draft {
 	}
 	e := x.last
 	e.Payload = payload
-	return &journal.Draft{Envelope: e, Audience: x.thread, Private: x.spelling.Note(nil)}
+	return &journal.Draft{Envelope: e, Audience: x.thread, Private: x.spelling.Note(nil, nil)}
 }
