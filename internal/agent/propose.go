@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/meup-protocol/meup/client"
@@ -51,11 +52,12 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 				return out
 			}
 		case <-expiry:
-			a.withdraw(proposed, "timeout")
-			return contextwindow.Result{
-				Outcome: contextwindow.Expired,
-				Error:   fmt.Sprintf("expired: no decision on the proposal within %s", a.opts.ProposalTimeout),
+			err := a.out.Publish(ctx, withdrawal(proposed, "timeout"))
+			if errors.Is(err, &protocol.Error{Code: protocol.CodeProposalSettled}) {
+				expiry = nil // the decision is in the log, and on its way
+				continue
 			}
+			return expired(fmt.Sprintf("within %s", a.opts.ProposalTimeout))
 		case <-ctx.Done():
 			a.withdraw(proposed, "no_longer_needed")
 			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + explainCause(context.Cause(ctx))}
@@ -67,6 +69,10 @@ func refused(refusal *protocol.Error) contextwindow.Result {
 	return contextwindow.Result{Outcome: contextwindow.Refused, Error: fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)}
 }
 
+func expired(when string) contextwindow.Result {
+	return contextwindow.Result{Outcome: contextwindow.Expired, Error: "expired: no decision on the proposal " + when}
+}
+
 // decided reports whether an envelope settles the proposal, and returns the
 // outcome.
 func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelope) (contextwindow.Result, bool) {
@@ -74,8 +80,10 @@ func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelop
 	switch exchange.Settles(p, env) {
 	case exchange.Rejected:
 		return contextwindow.Result{Outcome: contextwindow.Rejected, Reason: reasonOf(env), Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
-	case exchange.Withdrawn, exchange.Expired:
-		if root := x.p.q.root; env.Kind == protocol.KindMCPWithdraw && reasonOf(env) == "no_longer_needed" { // by another process, which takes the question over
+	case exchange.Expired: // another process of the agent waited for it too
+		return expired("in time"), true
+	case exchange.Withdrawn:
+		if root := x.p.q.root; reasonOf(env) == "no_longer_needed" { // by another process, which takes the question over
 			root.cancel(&cancelledError{By: a.you, Reason: reasonOf(env), Context: root.path, TakenOver: true})
 		}
 		return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true
@@ -140,10 +148,14 @@ func answerTo(x *action, request *protocol.Envelope, result json.RawMessage, fau
 
 // withdraw withdraws a proposal.
 func (a *Agent) withdraw(proposal protocol.Envelope, reason string) {
-	a.out.Final("withdrawal", protocol.Envelope{
+	a.out.Final("withdrawal", withdrawal(proposal, reason))
+}
+
+func withdrawal(proposal protocol.Envelope, reason string) protocol.Envelope {
+	return protocol.Envelope{
 		Kind: protocol.KindMCPWithdraw, To: proposal.To, Context: proposal.Context,
 		Correlation: protocol.CorrelateTo(proposal.ID), Payload: object(field{"reason", reason}),
-	})
+	}
 }
 
 func orNone(reason string) string { return cmp.Or(reason, "no reason given") }

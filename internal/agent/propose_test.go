@@ -126,15 +126,50 @@ func TestProposalExpires(t *testing.T) {
 }
 
 func TestProposal_WithdrawnByOtherProcess(t *testing.T) {
-	g := meuptest.Start(t, mayOnlyPropose)
-	alice, hand := join(t, g, "alice"), join(t, g, "planner")
-	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook), Planner: once(callOf("read_text_file", `{"path":"deploy.md"}`))})
-	question := ask(t, alice, "how do I deploy?")
-	proposal := last(conversation(t, alice, isKind(protocol.KindMCPProposal)))
-	send(t, hand, protocol.Envelope{Kind: protocol.KindMCPWithdraw, Correlation: protocol.CorrelateTo(proposal.ID), Payload: []byte(`{"reason":"duplicate"}`)})
-	all := conversation(t, alice, answerTo(question))
-	if text := decode(t, last(all))["message"]; text != "withdrawn | withdrawn: duplicate\n" {
-		t.Errorf("answer %q", text)
+	for reason, want := range map[string]string{
+		"duplicate": "withdrawn | withdrawn: duplicate\n",
+		"timeout":   "expired | expired: no decision on the proposal in time\n",
+	} {
+		t.Run(reason, func(t *testing.T) {
+			g := meuptest.Start(t, mayOnlyPropose)
+			alice, hand := join(t, g, "alice"), join(t, g, "planner")
+			employ(t, g, "planner", agent.Options{Tools: tools(t, handbook), Planner: once(callOf("read_text_file", `{"path":"deploy.md"}`))})
+			question := ask(t, alice, "how do I deploy?")
+			proposal := last(conversation(t, alice, isKind(protocol.KindMCPProposal)))
+			send(t, hand, protocol.Envelope{Kind: protocol.KindMCPWithdraw, Correlation: protocol.CorrelateTo(proposal.ID), Payload: []byte(`{"reason":"` + reason + `"}`)})
+			all := conversation(t, alice, answerTo(question))
+			if text := decode(t, last(all))["message"]; text != want {
+				t.Errorf("answer %q, want %q", text, want)
+			}
+		})
+	}
+}
+
+// A decision that is in the log before the agent gives up counts. The agent is paused, so
+// that it cannot give up before.
+func TestProposal_DecidedAtTheLastMoment(t *testing.T) {
+	for name, c := range map[string]struct{ decision, want string }{
+		"approved": {`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":"deploy.md"}}}`, "fulfilled | "},
+		"rejected": {"", "rejected | rejected by alice: unsafe\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expire := make(chan time.Time)
+			alice, question, proposal := proposed(t, agent.Options{ProposalTimeout: 17 * time.Minute, After: after(17*time.Minute, expire)})
+			to := []protocol.ParticipantID{"planner"}
+			send(t, alice, protocol.Envelope{Kind: protocol.KindParticipantPause, To: to, Payload: []byte(`{}`)})
+			expire <- time.Time{}
+			e := protocol.Envelope{Kind: protocol.KindMCPReject, Payload: []byte(`{"reason":"unsafe"}`)}
+			if c.decision != "" {
+				e = protocol.Envelope{Kind: protocol.KindMCPRequest, To: to, Payload: []byte(c.decision)}
+			}
+			e.Context, e.Correlation = proposal.Context, protocol.CorrelateTo(proposal.ID)
+			send(t, alice, e)
+			send(t, alice, protocol.Envelope{Kind: protocol.KindParticipantResume, To: to, Payload: []byte(`{}`)})
+			all := conversation(t, alice, answerTo(question))
+			if text := decode(t, last(all))["message"].(string); !strings.HasPrefix(text, c.want) {
+				t.Errorf("answer %q, want %q", text, c.want)
+			}
+		})
 	}
 }
 

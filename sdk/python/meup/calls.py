@@ -405,7 +405,7 @@ class Calls:
             async with asyncio.timeout(SETTLED_TIMEOUT):
                 return await asyncio.shield(proposal.decision)
         except TimeoutError:
-            return None
+            raise TimeoutError("the proposal was decided, and the decision did not arrive in time") from None
 
     async def _outcome(self, id: str, proposal: _Proposal, decision: Envelope, timeout: float | None) -> ProposalOutcome:
         reason = str(decision.payload.get("reason", ""))

@@ -519,6 +519,15 @@ class ProposalTest(SpaceTest):
         outcome = await proposing
         self.assertEqual((outcome.outcome, outcome.by), ("fulfilled", "alice"))
 
+    async def test_decision_that_does_not_arrive(self) -> None:
+        """A proposal that was decided has not expired."""
+        with mock.patch.object(self.planner._calls, "_decide", lambda env: None), mock.patch("meup.calls.SETTLED_TIMEOUT", 0.02):
+            proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}, timeout=0.5))
+            env = await next_of(self.alice, "mcp.proposal")
+            await self.alice.send("mcp.reject", {"reason": "unsafe"}, correlation=env.id)
+            with self.assertRaisesRegex(TimeoutError, "was decided"):
+                await proposing
+
     async def test_cancelled(self) -> None:
         proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
         env = await next_of(self.alice, "mcp.proposal")
