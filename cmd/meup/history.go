@@ -22,13 +22,13 @@ import (
 
 // historyFlags are the flags of history.
 type historyFlags struct {
-	thread  string
-	session string
-	threads bool
-	limit   int
-	before  int
-	json    bool
-	audit   auditFlags
+	thread   string
+	session  string
+	threads  bool
+	limit    int
+	before   int
+	json     bool
+	envelope envelopeFlags
 }
 
 func newHistory(a *app) *cobra.Command {
@@ -63,12 +63,12 @@ one object per line.`,
 	fl.IntVar(&f.limit, "limit", 20, "number of turns or conversations, the newest ones; 0: all")
 	fl.IntVar(&f.before, "before", 0, "only turns below this number; with --session, those that began before this seq")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
-	f.audit.register(fl)
+	f.envelope.register(fl)
 	return c
 }
 
 func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
-	if err := f.audit.check(c.Flags(), f); err != nil {
+	if err := f.envelope.check(c.Flags(), f); err != nil {
 		return err
 	}
 	switch {
@@ -91,8 +91,8 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.audit.envelopes {
-		return f.audit.print(c, t, f, style)
+	if f.envelope.envelopes {
+		return f.envelope.print(c, t, f, style)
 	}
 	if f.threads {
 		return listThreads(c, t, f, style)

@@ -17,15 +17,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// auditFlags are the flags of history that select envelopes by participant, kind
+// envelopeFlags are the flags of history that select envelopes by participant, kind
 // and time.
-type auditFlags struct {
+type envelopeFlags struct {
 	envelopes    bool
 	from, kinds  []string
 	since, until string
 }
 
-func (f *auditFlags) register(fl *pflag.FlagSet) {
+func (f *envelopeFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.envelopes, "envelopes", false, "print envelopes, one per line")
 	fl.StringSliceVar(&f.from, "from", nil, "with --envelopes: only envelopes of these participants")
 	fl.StringSliceVar(&f.kinds, "kinds", nil, "with --envelopes: only these kinds, such as chat,capability/*")
@@ -33,7 +33,7 @@ func (f *auditFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.until, "until", "", "with --envelopes: only before then")
 }
 
-func (f *auditFlags) check(fl *pflag.FlagSet, h *historyFlags) error {
+func (f *envelopeFlags) check(fl *pflag.FlagSet, h *historyFlags) error {
 	if f.envelopes && (h.threads || h.thread != "" || h.session != "") {
 		return program.Usagef("--envelopes cannot be combined with --thread, --threads or --session")
 	}
@@ -46,7 +46,7 @@ func (f *auditFlags) check(fl *pflag.FlagSet, h *historyFlags) error {
 }
 
 // query returns the query of the flags.
-func (f *auditFlags) query(h *historyFlags) (q api.EnvelopeQuery, err error) {
+func (f *envelopeFlags) query(h *historyFlags) (q api.EnvelopeQuery, err error) {
 	q = api.EnvelopeQuery{Kinds: f.kinds, Before: protocol.Seq(h.before), Limit: pageSize, Descending: h.limit > 0}
 	for _, id := range f.from {
 		q.From = append(q.From, protocol.ParticipantID(id))
@@ -67,7 +67,7 @@ func (f *auditFlags) query(h *historyFlags) (q api.EnvelopeQuery, err error) {
 }
 
 // print prints the envelopes that the flags select, oldest first.
-func (f *auditFlags) print(c *cobra.Command, t *connect.Target, h *historyFlags, style block.Style) error {
+func (f *envelopeFlags) print(c *cobra.Command, t *connect.Target, h *historyFlags, style block.Style) error {
 	q, err := f.query(h)
 	if err != nil {
 		return err

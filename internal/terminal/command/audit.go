@@ -1,0 +1,174 @@
+package command
+
+import (
+	"bufio"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/block"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// auditFlags are the flags of audit.
+type auditFlags struct {
+	since             string
+	participant, tool string
+	limit             int
+	json              bool
+}
+
+// Audit returns the command audit.
+func Audit(s *connect.Settings, style styler) *cobra.Command {
+	var f auditFlags
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Shows who or what let each call through",
+		Long: `audit prints what became of the calls of a space, one per line and the newest last:
+who wanted the call, who or what decided on it, the policy that was in force, and
+what the policy of today says about the same call.
+
+allowed by the rule or the grant: the call was made at once, by a capability of the
+configuration or a granted one. approved, rejected: by a participant, on a proposal;
+late: the proposal had expired, or the reasoning that it belongs to had ended.
+
+The policy is the beginning of the digest of what the configuration says about the
+participants of the space. Two calls with the same one were decided under the same
+configuration. Capabilities, and what today's policy says, are shown for your own
+calls; participants that observe the space or may change rights see those of all.
+--json has the whole digests and capabilities, and the digest of each call.
+
+Exit codes: those of meup; 0 also if there is no decision.`,
+		Example: `  meup audit
+  meup audit --since 168h --participant claude
+  meup audit --tool delete_file --json | jq -r .decided.rule`,
+		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return connect.Finish(c.Context(), audit(c, s, style, &f))
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.since, "since", "24h", "only decisions from then on: a day, a time (RFC 3339), or a duration before now")
+	fl.StringVar(&f.participant, "participant", "", "only calls that this participant wanted, decided on or runs")
+	fl.StringVar(&f.tool, "tool", "", "only calls of this tool, or of this method")
+	fl.IntVar(&f.limit, "limit", 100, "number of decisions, the newest ones; 0: all")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per decision")
+	return c
+}
+
+func audit(c *cobra.Command, s *connect.Settings, style styler, f *auditFlags) error {
+	if f.limit < 0 {
+		return program.Usagef("--limit must not be negative")
+	}
+	since, err := program.Moment("since", f.since, time.Now())
+	if err != nil {
+		return err
+	}
+	colors, err := style(c.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	t, err := s.Target(c)
+	if err != nil {
+		return err
+	}
+	partial := false
+	list, _, more, err := connect.Pages(f.limit, func(limit int, before protocol.Seq) ([]api.CallDecision, protocol.Seq, bool, error) {
+		page, err := t.API.Decisions(c.Context(), t.Space, api.DecisionQuery{
+			Since: since, Before: before, Limit: limit, Participant: protocol.ParticipantID(f.participant), Tool: f.tool,
+		})
+		if err != nil {
+			return nil, 0, false, err
+		}
+		partial = page.Partial
+		return page.Decisions, page.Next, page.HasMore, nil
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(list) == 0:
+		connect.Warn(c.ErrOrStderr(), "no decisions")
+	case more:
+		connect.Warn(c.ErrOrStderr(), "there are older decisions: --limit 0 prints all")
+	}
+	if partial {
+		connect.Warn(c.ErrOrStderr(), "the log was not read to its beginning: there may be older decisions")
+	}
+	out := bufio.NewWriter(c.OutOrStdout())
+	lines := json.NewEncoder(termsafe.JSONWriter(out))
+	slices.Reverse(list)
+	for i := range list {
+		if !f.json {
+			_, err = out.WriteString(auditLine(&list[i], colors) + "\n")
+		} else {
+			err = lines.Encode(&list[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// policyShown is how many digits of a policy's digest are shown.
+const policyShown = 16
+
+// auditLine describes a decision on one line.
+func auditLine(x *api.CallDecision, s block.Style) string {
+	call := s.Paint(s.Name, termsafe.Words(string(x.Caller))) + " → "
+	if x.Host != "" && x.Host != x.Caller {
+		call += termsafe.Words(string(x.Host)) + " "
+	}
+	parts := []string{
+		s.Paint(s.Dim, x.At.Local().Format(time.DateTime)) + "  " + call + s.Paint(s.Tool, termsafe.Cut(termsafe.Exact(x.Tool), 100)),
+		auditOutcome(x),
+	}
+	if x.Decided.Rule != "" {
+		parts = append(parts, termsafe.Exact(x.Decided.Rule))
+	}
+	if x.Decided.Policy != "" {
+		parts = append(parts, "policy "+x.Decided.Policy[:min(policyShown, len(x.Decided.Policy))])
+	}
+	if x.Today != nil {
+		parts = append(parts, "today: "+x.Today.Verdict)
+	}
+	return strings.Join(parts, s.Paint(s.Dim, " · "))
+}
+
+// auditOutcome says what became of a call, and through whom or what.
+func auditOutcome(x *api.CallDecision) string {
+	who := termsafe.Words(string(x.Decided.Participant))
+	when := " in time"
+	if x.Decided.When == "late" {
+		when = " late"
+	}
+	switch {
+	case x.Outcome == "made" && x.Decided.By == "participant" && x.Edited:
+		return "approved with changes by " + who + when
+	case x.Outcome == "made" && x.Decided.By == "participant":
+		return "approved by " + who + when
+	case x.Outcome == "made" && x.Decided.By == "unknown":
+		return "made at once; why is not in the log"
+	case x.Outcome == "made" && x.Decided.By == "grant":
+		return strings.TrimSpace("allowed by a grant " + termsafe.Words(string(x.Decided.Grant)))
+	case x.Outcome == "made":
+		return "allowed by a rule"
+	case x.Decided.By == "participant" && x.Decided.When == "late":
+		return "expired; " + who + " decided late"
+	case x.Decided.By == "participant":
+		text := x.Outcome + " by " + who + when
+		if x.Reason != "" {
+			text += " (" + termsafe.Cut(termsafe.Words(x.Reason), 200) + ")"
+		}
+		return text
+	}
+	return "expired without a decision"
+}
