@@ -196,9 +196,9 @@ func (q *question) under(st *authority.State) verdict {
 		}
 	}
 	if e.Kind == protocol.KindMCPProposal {
-		return verdict{Asked, ruleOf(d), ""}
+		return verdict{Asked, d.By.String(), ""}
 	}
-	return verdict{Allowed, ruleOf(d), ""}
+	return verdict{Allowed, d.By.String(), ""}
 }
 
 // proposed returns the verdict on a call that is not allowed: it is asked if the sender may
@@ -221,13 +221,6 @@ func refusedBy(d capability.Decision) verdict {
 		return verdict{Refused, "", "no capability allows it"}
 	}
 	return verdict{Refused, d.By.String(), ""}
-}
-
-func ruleOf(d capability.Decision) string {
-	if d.By == nil { // the right to decide on the proposal
-		return ""
-	}
-	return d.By.String()
 }
 
 // reason returns why an allowed envelope has no effect, without names that differ from
