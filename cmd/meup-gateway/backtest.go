@@ -82,27 +82,7 @@ what happened alone.`,
 }
 
 func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer) (err error) {
-	switch {
-	case f.config == "":
-		return program.Usagef("--config FILE is required: the configuration to try")
-	case f.data != "" && f.gateway != "":
-		return program.Usagef("use either --data or --gateway, not both")
-	case f.examples < 0:
-		return program.Usagef("--examples must not be negative")
-	case f.space != "" && !protocol.ValidSpaceName(f.space):
-		return program.Usagef("--space requires the name of a space")
-	}
-	cfg, err := backupFlags{config: f.config}.load(stderr)
-	if err != nil {
-		return err
-	}
-	if f.gateway == "" {
-		f.data = cmp.Or(f.data, cfg.Data)
-		if f.data == gateway.InMemory || f.data == cfg.Data && cfg.NATS != "" {
-			return fmt.Errorf("%s stores the log outside of a folder: use --gateway", f.config)
-		}
-	}
-	log, done, err := f.open(stderr)
+	cfg, log, done, err := f.openConfigured(stderr)
 	if err != nil {
 		return err
 	}
@@ -116,12 +96,42 @@ func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer)
 	}
 	f.addOpen(report)
 	if f.json {
-		out := json.NewEncoder(termsafe.JSONWriter(stdout))
-		out.SetEscapeHTML(false)
-		out.SetIndent("", "  ")
-		return out.Encode(report)
+		return printJSON(stdout, report)
 	}
 	return printBacktest(stdout, report)
+}
+
+func printJSON(w io.Writer, v any) error {
+	out := json.NewEncoder(termsafe.JSONWriter(w))
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+// openConfigured reads the configuration and opens the log.
+func (f *backtestFlags) openConfigured(stderr io.Writer) (*config.Config, journal.Reader, func() error, error) {
+	switch {
+	case f.config == "":
+		return nil, nil, nil, program.Usagef("--config FILE is required")
+	case f.data != "" && f.gateway != "":
+		return nil, nil, nil, program.Usagef("use either --data or --gateway, not both")
+	case f.examples < 0:
+		return nil, nil, nil, program.Usagef("--examples must not be negative")
+	case f.space != "" && !protocol.ValidSpaceName(f.space):
+		return nil, nil, nil, program.Usagef("--space requires the name of a space")
+	}
+	cfg, err := backupFlags{config: f.config}.load(stderr)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if f.gateway == "" {
+		f.data = cmp.Or(f.data, cfg.Data)
+		if f.data == gateway.InMemory || f.data == cfg.Data && cfg.NATS != "" {
+			return nil, nil, nil, fmt.Errorf("%s stores the log outside of a folder: use --gateway", f.config)
+		}
+	}
+	log, done, err := f.open(stderr)
+	return cfg, log, done, err
 }
 
 // compare runs the backtest of one space, or of all that the log has.
@@ -204,13 +214,9 @@ func (f *backtestFlags) open(stderr io.Writer) (journal.Reader, func() error, er
 
 // policies sets the configurations that are compared.
 func (f *backtestFlags) policies(ctx context.Context, cfg *config.Config, o *backtest.Options, stderr io.Writer) error {
-	var inForce *api.Policy // at the running gateway; nil: its token may not read it
-	if remote, ok := o.Log.(*backtest.Remote); ok {
-		var err error
-		inForce, err = remote.Policy(ctx, o.Space)
-		if err != nil {
-			return err
-		}
+	inForce, err := policyAt(ctx, o.Log, o.Space)
+	if err != nil {
+		return err
 	}
 	current, err := f.inForce(o.Space, inForce, stderr)
 	if err != nil {
@@ -219,6 +225,16 @@ func (f *backtestFlags) policies(ctx context.Context, cfg *config.Config, o *bac
 	o.Current = current
 	o.New, err = gateway.BacktestPolicy(cfg, o.Space, inForce)
 	return err
+}
+
+// policyAt returns the policy in force at a running gateway; nil: the log is of a stopped one, or
+// the token may not read the policy.
+func policyAt(ctx context.Context, log journal.Reader, space string) (*api.Policy, error) {
+	remote, ok := log.(*backtest.Remote)
+	if !ok {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return remote.Policy(ctx, space)
 }
 
 // inForce returns the configuration in force; nil if it is not known.
@@ -274,13 +290,17 @@ func (f *backtestFlags) addOpen(r *backtest.Report) {
 	for i := range r.Groups {
 		for j := range r.Groups[i].Examples {
 			x := &r.Groups[i].Examples[j]
-			if f.gateway != "" {
-				x.Open = fmt.Sprintf("%s/#/space/%s/m/%s", strings.TrimRight(f.gateway, "/"), r.Groups[i].Space, x.ID)
-				continue
-			}
-			x.Open = fmt.Sprintf("meup-gateway export --space %s --data %s --since %d | head -n 1", textutil.ShellWord(r.Groups[i].Space), textutil.ShellWord(f.data), x.Seq-1)
+			x.Open = f.howToOpen(r.Groups[i].Space, x.ID, x.Seq)
 		}
 	}
+}
+
+// howToOpen returns how to read an envelope: its address in the page, or a command.
+func (f *backtestFlags) howToOpen(space string, id protocol.ID, seq protocol.Seq) string {
+	if f.gateway != "" {
+		return fmt.Sprintf("%s/#/space/%s/m/%s", strings.TrimRight(f.gateway, "/"), space, id)
+	}
+	return fmt.Sprintf("meup-gateway export --space %s --data %s --since %d | head -n 1", textutil.ShellWord(space), textutil.ShellWord(f.data), seq-1)
 }
 
 // printBacktest prints a report for people.

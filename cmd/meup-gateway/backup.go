@@ -123,6 +123,12 @@ func (f backupFlags) dataFolder(stderr io.Writer) (string, error) {
 	return cfg.Data, nil
 }
 
+// anyEnv stands for variables of tokens that are not set.
+func anyEnv(name string) (string, bool) {
+	unused := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(unused[:]), true
+}
+
 // load reads the configuration. The variables of tokens need not be set: they are
 // usually set for the gateway only.
 func (f backupFlags) load(stderr io.Writer) (*config.Config, error) {
@@ -130,10 +136,7 @@ func (f backupFlags) load(stderr io.Writer) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, faults := config.Parse(f.config, text, func(name string) (string, bool) {
-		unused := sha256.Sum256([]byte(name))
-		return hex.EncodeToString(unused[:]), true
-	}, os.ReadFile)
+	cfg, faults := config.Parse(f.config, text, anyEnv, os.ReadFile)
 	if cfg != nil {
 		faults = append(faults, cfg.ApplyEnv(os.LookupEnv)...)
 	}

@@ -40,7 +40,7 @@ Get started: meup-gateway demo, or meup-gateway init for a space of your own`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(newInit(), newServe(), newDemo(), newCheck(), newExplain(), newBacktest(), newToken(), newExport(), newBackup(), newRestore(), newVersion())
+	root.AddCommand(newInit(), newServe(), newDemo(), newCheck(), newExplain(), newBacktest(), newSuggest(), newToken(), newExport(), newBackup(), newRestore(), newVersion())
 	program.Describe(root, version)
 	return root
 }

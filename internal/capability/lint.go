@@ -244,6 +244,9 @@ func (l *linter) unknownKind(c *Capability) {
 // rpcFields are the fields of a JSON-RPC message.
 var rpcFields = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
+// proposalFields are further fields of a proposal.
+var proposalFields = []string{"participant_id", "expires_at"}
+
 // unknownFields reports fields that MCP payloads do not have. Most of them are
 // one level too high.
 func (l *linter) unknownFields(kind protocol.Kind, p *Pattern) {
@@ -251,7 +254,7 @@ func (l *linter) unknownFields(kind protocol.Kind, p *Pattern) {
 		return
 	}
 	for _, name := range p.Names() {
-		if !slices.Contains(rpcFields, name) {
+		if !slices.Contains(rpcFields, name) && (kind != protocol.KindMCPProposal || !slices.Contains(proposalFields, name)) {
 			l.mistake("the payload of %s has no field %s; does it belong inside params?", kind, name)
 		}
 	}

@@ -16,6 +16,8 @@ func TestLint(t *testing.T) {
 	}{
 		{[]string{"*"}, nil},
 		{[]string{"chat", "reasoning/*", "x.app.*", "observe", "reasoning.plan"}, []string{"4: \"reasoning/*\" allows all"}},
+		{[]string{`{"kind":"mcp.proposal","payload":{"participant_id":"files","expires_at":"**"}}`}, nil},
+		{[]string{`{"kind":"mcp.request","payload":{"participant_id":"files"}}`}, []string{"0: no field participant_id"}},
 		{[]string{"!*", "chat"}, []string{"0: excludes every kind"}},
 		{[]string{"/^(chat|mcp\\.re.*)$/"}, nil},
 		{[]string{"/^x\\.a/", "x/foo", "*.app"}, nil},

@@ -1,5 +1,7 @@
 package argument
 
+import "regexp"
+
 // runsText are builtins that run a text, or change what a later command means.
 var runsText = []string{
 	"eval", "source", ".", "exec", "trap", "alias", "hash", "enable", "bind", "complete", "compgen", "compopt", "mapfile",
@@ -51,6 +53,19 @@ var subcommands = []string{
 	"git", "go", "npm", "pnpm", "yarn", "cargo", "docker", "podman", "kubectl", "gh", "glab", "pip", "pip3", "uv", "poetry", "terraform",
 	"helm", "aws", "gcloud", "az", "apt", "apt-get", "brew", "systemctl", "rustup", "dotnet", "mvn", "gradle", "bundle", "rails", "mix", "deno", "bun",
 }
+
+// nested are programs, or a program and its subcommand, of which one more word says what they do.
+var nested = []string{
+	"gh", "glab", "aws", "gcloud", "az", "npm run", "pnpm run", "yarn run", "bun run", "docker compose", "git worktree", "git submodule", "git notes",
+	"go mod", "uv pip",
+}
+
+// targets are programs whose first word is a target of the project.
+var targets = []string{"make", "just", "task", "rake", "ant", "invoke"}
+
+// risky matches names of subcommands and targets that change what cannot be taken back.
+var risky = regexp.MustCompile(`(?i)delete|remove|destroy|deploy|publish|truncate|terminate|uninstall|unlink|revoke|shutdown|` +
+	`(^|[^a-z])(drop|send|push|exec|kill|wipe|purge|erase|evict|merge|reset|rollback|release|prune|clean|rm|apply)([^a-z]|$)`)
 
 // destructive are commands that a rule never generalizes. They are programs, or a program and
 // its subcommand.

@@ -53,6 +53,9 @@ type Options struct {
 	After protocol.Seq
 
 	Examples int // of a group; 0: none
+	// Used is called with each envelope that a capability of the new configuration allows,
+	// and with the capability; with a proposal also for its call. May be nil.
+	Used func(e *protocol.Envelope, capability string)
 	// Progress is called now and then with the number of envelopes that were decided; may
 	// be nil.
 	Progress func(envelopes int)
@@ -206,6 +209,9 @@ func (r *run) decide(ctx context.Context, e *journal.Entry) error {
 		happened = Asked
 	}
 	says := r.new.decide(q)
+	if r.Used != nil {
+		r.used(q, says)
+	}
 	if says.outcome == unknown {
 		r.report.Unjudged++
 		says.outcome = happened
@@ -225,6 +231,23 @@ func (r *run) decide(ctx context.Context, e *journal.Entry) error {
 	}
 	r.decideMasks(q)
 	return nil
+}
+
+// used reports the capabilities that allow an envelope.
+func (r *run) used(q *question, says verdict) {
+	e := &q.entry.Envelope
+	if says.rule != "" && (says.outcome == Allowed || says.outcome == Asked) {
+		r.Used(e, says.rule)
+	}
+	if e.Kind != protocol.KindMCPProposal || says.outcome != Allowed {
+		return
+	}
+	st := r.new.at(e.TS)
+	request := st.Config.Request(e.From, e, q.payload)
+	d := st.Ledger.Effective(e.From, e.TS).Decide(&request)
+	if d.Allowed {
+		r.Used(e, d.By.String())
+	}
 }
 
 // decideMasks compares what the safety rules do to an envelope that is in the log. What

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/gateway/backtest"
+	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/suggest"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+type suggestFlags struct {
+	backtestFlags
+	min       int
+	approvers []string
+	never     []string
+	unused    string
+	write     string
+}
+
+func newSuggest() *cobra.Command {
+	var f suggestFlags
+	c := &cobra.Command{
+		Use:   "suggest --config FILE (--data DIR | --gateway URL)",
+		Short: "Suggests rules from what people approved and rejected",
+		Long: `suggest derives rules from the decisions in a log: the least general capabilities
+that would have asked less and let nothing through that anybody rejected, deny
+rules for what was rejected and never approved, and rights that nobody used. Each
+rule is printed with the decisions for and against it and as a part of the
+configuration; --write FILE writes the whole configuration with them to another
+file. It writes nothing to the space, the data folder or the configuration itself.
+
+A rule needs --min approvals by others than the proposer; --approver says whose
+approvals count. Every rule has passed a backtest: the configuration with the rule
+decides the same log again. Commands and tools that destroy or send something are
+left to people, however often they were approved; --never names further tools.
+
+With --data it reads the log of a stopped gateway, by default from the data folder
+of the configuration. With --gateway it reads from a running one what the token's
+participant may see; one with the capability observe sees all.`,
+		Example: "  meup-gateway suggest --config meup.yaml --data /var/lib/meup\n" +
+			"  meup-gateway suggest --config meup.yaml --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --since 30d --json",
+		Args: program.Args(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runSuggest(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.config, "config", "", "the configuration in force (required)")
+	fl.StringVar(&f.space, "space", "", "space (default: the only one of the configuration in the log)")
+	fl.StringVar(&f.since, "since", "", "only decisions from then on: a day, a time (RFC 3339), a duration before now (24h, 30d), or the id of an envelope")
+	fl.StringVar(&f.data, "data", "", "data folder of a stopped gateway (default: the one of the configuration)")
+	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
+	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
+	fl.IntVar(&f.min, "min", 3, "approvals that a rule needs, or rejections that a deny rule needs")
+	fl.StringSliceVar(&f.approvers, "approver", nil, "participant whose approvals count (default: all but the proposer)")
+	fl.StringSliceVar(&f.never, "never", nil, "tool for which no rule is suggested, such as 'billing_*'")
+	fl.StringVar(&f.unused, "unused", "30d", "list rights that were not used since then: a day, a time, or a duration before now; empty: none")
+	fl.StringVar(&f.write, "write", "", "new file for the configuration with all suggestions")
+	fl.IntVar(&f.examples, "examples", 3, "examples for and against a rule")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
+	return c
+}
+
+func runSuggest(ctx context.Context, f suggestFlags, stdout, stderr io.Writer) (err error) {
+	if f.min < 1 {
+		return program.Usagef("--min must be at least 1")
+	}
+	unused, err := program.Moment("unused", f.unused, time.Now())
+	if err != nil {
+		return err
+	}
+	cfg, log, done, err := f.openConfigured(stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	space, err := f.pickSpace(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	begin := backtest.Options{Log: log, Space: space}
+	found, err := f.begin(ctx, &begin)
+	if err == nil && !found {
+		err = program.Usagef("--since %q is no time, and the space has no envelope with this id", f.since)
+	}
+	if err != nil {
+		return err
+	}
+	o := suggest.Options{
+		Log: log, Space: space, Partial: f.gateway != "", Since: begin.Since, After: begin.After, Now: time.Now(), Min: f.min, Never: f.never,
+		UnusedSince: unused, Examples: f.examples, Progress: progressTo(stderr),
+	}
+	for _, id := range f.approvers {
+		o.Approvers = append(o.Approvers, protocol.ParticipantID(id))
+	}
+	inForce, err := policyAt(ctx, log, space)
+	if err != nil {
+		return err
+	}
+	o.Policy, err = gateway.BacktestPolicy(cfg, space, inForce)
+	if err != nil {
+		return err
+	}
+	report, err := suggest.Run(ctx, o)
+	switch {
+	case errors.Is(err, backtest.ErrNoSpace):
+		return fmt.Errorf("the configuration has no space %q", space)
+	case ctx.Err() != nil && err != nil:
+		return program.ErrInterrupted
+	case err != nil:
+		return err
+	}
+	for list := range report.Examples {
+		for i := range list {
+			list[i].Open = f.howToOpen(space, list[i].ID, list[i].Seq)
+		}
+	}
+	if f.write != "" {
+		if err := writeSuggestions(f.config, f.write, report); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return printJSON(stdout, report)
+	}
+	return printSuggestions(stdout, report)
+}
+
+// pickSpace returns the space of the log to look at.
+func (f *suggestFlags) pickSpace(ctx context.Context, cfg *config.Config, log journal.Reader) (string, error) {
+	names, err := log.Spaces(ctx)
+	if err != nil {
+		return "", fmt.Errorf("list the spaces of the log: %w", err)
+	}
+	if f.space != "" {
+		if !slices.Contains(names, f.space) {
+			return "", fmt.Errorf("the log has no space %q", f.space)
+		}
+		return f.space, nil
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { _, ok := cfg.Space(name); return !ok })
+	switch len(names) {
+	case 0:
+		return "", errors.New("the log has no space of the configuration")
+	case 1:
+		return names[0], nil
+	}
+	return "", program.Usagef("--space is required: the log has the spaces %s", strings.Join(names, ", "))
+}
+
+// printSuggestions prints a report for people.
+func printSuggestions(w io.Writer, r *suggest.Report) error {
+	var out strings.Builder
+	fmt.Fprintf(&out, "Space %s: %s decided, %s approved, %s rejected", r.Space, textutil.Count(r.Proposals, "proposal"),
+		textutil.Thousands(int64(r.Approved)), textutil.Thousands(int64(r.Rejected)))
+	if r.Proposals > 0 {
+		fmt.Fprintf(&out, ", %s to %s", r.From.Format(time.RFC3339), r.To.Format(time.RFC3339))
+	}
+	out.WriteString("\n")
+	switch n := len(r.Suggestions); {
+	case n == 0:
+		out.WriteString("No rule is suggested.\n")
+	default:
+		fmt.Fprintf(&out, "%s. Together they would have asked %s fewer and let through %s that were rejected.\n",
+			textutil.Count(n, "suggestion"), textutil.Count(r.Fewer, "time"), textutil.Count(r.LetThrough, "call"))
+	}
+	if r.Unseen > 0 {
+		fmt.Fprintf(&out, "%s not visible to the token; decisions among them are not known here. Use the token of a participant with the capability observe.\n", were(r.Unseen, "entry", "entries"))
+	}
+	for i := range r.Suggestions {
+		printSuggestion(&out, &r.Suggestions[i])
+	}
+	for i := range r.People {
+		x := &r.People[i]
+		fmt.Fprintf(&out, "\nLeft to people: %s may be asked about %s\n  approved %s; %s\n", x.Participant, x.Words, textutil.Count(x.Approved, "time"), x.Why)
+		printCalls(&out, x.For)
+		printCalls(&out, x.Against)
+	}
+	for i := range r.Unused {
+		x := &r.Unused[i]
+		since := "never in this log"
+		if x.Last != nil {
+			since = "not since " + x.Last.Format(time.RFC3339)
+		}
+		held := "configured for"
+		if x.Grant != "" {
+			held = "granted (" + string(x.Grant) + ") to"
+		}
+		fmt.Fprintf(&out, "\nNot used: %s %s; remove it?\n", held, x.Participant)
+		for _, c := range x.Capabilities {
+			fmt.Fprintf(&out, "  %s\n", termsafe.JSON(c))
+		}
+		fmt.Fprintf(&out, "  used %s\n", since)
+	}
+	if r.UnusedUnknown != "" {
+		fmt.Fprintf(&out, "\nIt is not known which rights are not used: %s.\n", r.UnusedUnknown)
+	}
+	_, err := io.WriteString(w, termsafe.Text(out.String()))
+	return err
+}
+
+func printSuggestion(out *strings.Builder, s *suggest.Suggestion) {
+	title, n, did := "Allow", s.Approved, "approved"
+	if s.Does == suggest.Deny {
+		title, n, did = "Deny", s.Rejected, "rejected"
+	}
+	fmt.Fprintf(out, "\n%s %s: %s\n", title, s.Participant, s.Words)
+	var by []string
+	for _, id := range s.By {
+		by = append(by, string(id))
+	}
+	fmt.Fprintf(out, "  %s %s by %s on %s; would have asked %s fewer\n", did, textutil.Count(n, "time"), strings.Join(by, ", "),
+		textutil.Count(s.Days, "day"), textutil.Count(s.Fewer, "time"))
+	printCalls(out, s.For)
+	if len(s.Against) > 0 {
+		out.WriteString("  not matched, and decided otherwise:\n")
+		printCalls(out, s.Against)
+	}
+	if s.ConfiguredIn != "" {
+		for line := range strings.Lines(s.Patch) {
+			out.WriteString("    " + line)
+		}
+		return
+	}
+	fmt.Fprintf(out, "  the configuration does not have %s; grant it:\n", s.Participant)
+	for _, c := range s.Capabilities {
+		fmt.Fprintf(out, "    meup grant %s %s\n", textutil.ShellWord(string(s.Participant)), textutil.ShellWord(string(termsafe.JSON(c))))
+	}
+}
+
+func printCalls(out *strings.Builder, list []suggest.Example) {
+	for _, x := range list {
+		fmt.Fprintf(out, "  %s  %s  %s  (%s by %s", x.TS.Format(time.RFC3339), x.ID, x.What, x.Outcome, x.By)
+		if x.Reason != "" {
+			fmt.Fprintf(out, ": %s", termsafe.Words(x.Reason))
+		}
+		fmt.Fprintf(out, ")\n    %s\n", x.Open)
+	}
+}
+
+// errCannotMerge means that the configuration is written in a way that lines cannot be added to.
+var errCannotMerge = errors.New("the suggestions cannot be added to the configuration as it is written: paste their lines")
+
+// writeSuggestions writes the configuration with the suggestions to a new file, and keeps its
+// comments.
+func writeSuggestions(from, to string, r *suggest.Report) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	before, err := capabilitiesIn(from, text)
+	if err != nil {
+		return err
+	}
+	file, err := parser.ParseBytes(text, parser.ParseComments)
+	if err != nil {
+		return fmt.Errorf("read the configuration: %w", err)
+	}
+	for i := range r.Suggestions {
+		s := &r.Suggestions[i]
+		if s.ConfiguredIn == "" {
+			continue
+		}
+		at := (&yaml.PathBuilder{}).Root()
+		for _, key := range []string{"spaces", s.ConfiguredIn, "participants", string(s.Participant), "capabilities"} {
+			at = at.Child(key)
+		}
+		var items strings.Builder
+		for _, c := range s.Capabilities {
+			fmt.Fprintf(&items, "- %s\n", c)
+			before[s.ConfiguredIn+"\n"+string(s.Participant)] += canonical(string(c)) + "\n"
+		}
+		if err := at.Build().MergeFromReader(file, strings.NewReader(items.String())); err != nil {
+			return errCannotMerge
+		}
+	}
+	out := []byte(file.String())
+	after, err := capabilitiesIn(to, out)
+	if err != nil || !maps.Equal(before, after) {
+		return errCannotMerge
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(out)
+	return errors.Join(err, w.Close())
+}
+
+// capabilitiesIn returns the capabilities of all participants in a configuration, a line each.
+func capabilitiesIn(name string, text []byte) (map[string]string, error) {
+	cfg, faults := config.Parse(name, text, anyEnv, os.ReadFile)
+	if cfg == nil || config.HasErrors(faults) {
+		return nil, fmt.Errorf("%s: %w", name, errReported)
+	}
+	out := map[string]string{}
+	for i := range cfg.Spaces {
+		for _, p := range cfg.Spaces[i].Participants {
+			for _, c := range p.Capabilities {
+				out[cfg.Spaces[i].Name+"\n"+string(p.ID)] += canonical(c.String()) + "\n"
+			}
+		}
+	}
+	return out, nil
+}
+
+// canonical writes equal JSON in the same way.
+func canonical(text string) string {
+	doc, err := protocol.ParseJSON([]byte(text), protocol.MaxDepth)
+	if err != nil {
+		return text
+	}
+	return string(doc.Root().AppendCanonical(nil))
+}

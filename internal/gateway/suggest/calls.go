@@ -1,0 +1,200 @@
+package suggest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// What became of a proposal that counts.
+const (
+	approved = "approved" // as it was proposed
+	rejected = "rejected"
+	edited   = "edited" // another call was made instead, so this one was not approved
+)
+
+// call is a proposal and how it was decided.
+type call struct {
+	proposal *protocol.Envelope
+	payload  protocol.Value
+	request  capability.Request // that makes the call
+	dir      string             // working directory of a call to the proposer itself; "": unknown
+	masked   bool               // the log does not have it as it was sent
+
+	outcome  string
+	by       protocol.ParticipantID
+	decision protocol.ID
+	decided  time.Time
+	reason   string
+
+	scopes map[string]*rule            // by level; nil: not derived yet
+	known  map[string]map[string]*rule // those of other calls, by their text; shared
+}
+
+// host is the participant that runs the tool; "": not known.
+func (c *call) host() protocol.ParticipantID {
+	if len(c.request.To) == 1 {
+		return c.request.To[0]
+	}
+	return ""
+}
+
+// tool is the tool, or another method.
+func (c *call) tool() string {
+	method := c.payload.Get("method").Text()
+	name := c.payload.Get("params").Get("name").Text()
+	if method == "tools/call" && name != "" {
+		return name
+	}
+	return method
+}
+
+// arguments are the arguments of the tool, or the parameters of another method.
+func (c *call) arguments() protocol.Value {
+	params := c.payload.Get("params")
+	if c.payload.Get("method").EqualText("tools/call") {
+		return params.Get("arguments")
+	}
+	return params
+}
+
+// command returns the command among the arguments; false: there is none.
+func (c *call) command() (text string, ok bool) {
+	for key, v := range c.arguments().Members {
+		if capability.ArgumentMatcher(key.Text()) == "$shell" {
+			return v.Text(), true
+		}
+	}
+	return "", false
+}
+
+// typed reports whether an argument is a command, a path or a URL.
+func (c *call) typed() bool {
+	for key := range c.arguments().Members {
+		if capability.ArgumentMatcher(key.Text()) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// read collects the decided calls.
+func (r *run) read(ctx context.Context) error {
+	after, _, err := journal.Between(ctx, r.Log, r.Space, r.Since, time.Time{})
+	if err != nil {
+		return err
+	}
+	open := map[protocol.ID]*journal.Entry{}
+	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{After: max(after, r.After)}) {
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.Hidden || e.Envelope.TS.Before(r.Since):
+		case e.Envelope.Kind == protocol.KindMCPProposal:
+			open[e.Envelope.ID] = e
+		case exchange.IsDecision(e.Envelope.Kind):
+			for _, id := range r.settles(e) {
+				if p := open[id]; p != nil {
+					delete(open, id)
+					r.settle(p, e)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// settles returns the proposals that an entry decides. A part of a log does not say it.
+func (r *run) settles(e *journal.Entry) []protocol.ID {
+	if r.Partial {
+		return e.Envelope.Correlation.IDs
+	}
+	return []protocol.ID{e.Settles}
+}
+
+// settle notes a decision.
+func (r *run) settle(p, e *journal.Entry) {
+	if r.report.Proposals == 0 {
+		r.report.From = e.Envelope.TS
+	}
+	r.report.To = e.Envelope.TS
+	r.report.Proposals++
+	env, payload := &e.Envelope, e.Payload()
+	c := &call{
+		proposal: &p.Envelope, payload: p.Payload(), known: r.known, by: env.From, decision: env.ID, decided: env.TS.UTC(),
+		reason: exchange.OutcomeReason(payload.Get("reason").Text()),
+	}
+	switch {
+	case env.Kind == protocol.KindMCPReject:
+		c.outcome = rejected
+		r.report.Rejected++
+	case env.Kind != protocol.KindMCPRequest || env.From == p.Envelope.From:
+		return // withdrawn, or decided by the proposer itself
+	case payload.Get("edited").Bool():
+		c.outcome = edited
+	default:
+		c.outcome = approved
+		r.report.Approved++
+	}
+	to := authority.HostOf(c.payload)
+	if to == nil && c.outcome == approved {
+		to = env.To
+	}
+	c.masked = c.payload.Get("redacted").Type() == protocol.TypeArray
+	request := p.Envelope
+	request.Kind, request.To = protocol.KindMCPRequest, to
+	c.request = r.effective.Request(request.From, &request, c.payload)
+	if c.host() == request.From {
+		c.dir = c.payload.Get("params").Get("_meta").Get(protocol.MetaWorkingDirectory).Text()
+	}
+	r.calls = append(r.calls, c)
+}
+
+// counts reports whether an approval counts.
+func (r *run) counts(c *call) bool {
+	return c.outcome == approved && !c.masked && (len(r.Approvers) == 0 || slices.Contains(r.Approvers, c.by))
+}
+
+// examples describes the newest calls first.
+func (r *run) examples(calls []*call) []Example {
+	out := []Example{}
+	for _, c := range slices.Backward(calls) {
+		if len(out) == r.Examples {
+			break
+		}
+		out = append(out, Example{
+			ID: c.proposal.ID, Seq: c.proposal.Seq, TS: c.proposal.TS, What: r.describe(c), Outcome: c.outcome, By: c.by, Decision: c.decision,
+			Reason: r.Policy.Safety.Text(c.reason),
+		})
+	}
+	return out
+}
+
+// maxWhat bounds the description of a call, in characters.
+const maxWhat = 120
+
+// describe describes a call in a line, without secrets that the safety rules know.
+func (r *run) describe(c *call) string {
+	name, params := exchange.ShownCall(c.payload)
+	return termsafe.Cut(termsafe.Words(r.Policy.Safety.Text(name+" "+string(params))), maxWhat)
+}
+
+// with returns a configuration with a change; nil: there is no configuration.
+func with(cfg *authority.Config, change func(*authority.Config)) *authority.Config {
+	if cfg == nil {
+		return nil
+	}
+	changed := *cfg
+	changed.Participants = maps.Clone(cfg.Participants)
+	change(&changed)
+	return changed.Shared()(cfg.Name)
+}

@@ -1,0 +1,390 @@
+package suggest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/gateway/backtest"
+	"github.com/meup-protocol/meup/internal/gateway/suggest"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func command(text string) string { return `{"command":"` + text + `"}` }
+
+// A suggestion has its decisions, and a patch with which nobody is asked any more.
+func TestRun_Suggestion(t *testing.T) {
+	w := office(t)
+	w.approved(1, "coder", "files", "Bash", command("git diff a"), command("git diff b"))
+	w.now = w.now.Add(24 * time.Hour)
+	last := w.propose("coder", "files", "Bash", command("git diff c"))
+	decision := w.approve("bob", last, "")
+	no := w.propose("coder", "files", "Bash", command("git push"))
+	w.reject("alice", no)
+	r := w.run(w.options())
+	if len(r.Suggestions) != 1 || r.Proposals != 4 || r.Approved != 3 || r.Rejected != 1 || r.Fewer != 3 {
+		t.Fatalf("%+v", r)
+	}
+	s := r.Suggestions[0]
+	if s.Days != 2 || !slices.Equal(s.By, []protocol.ParticipantID{"alice", "bob"}) || s.Fewer != 3 || s.ConfiguredIn != "lab" || s.Host != "files" || s.Tool != "Bash" {
+		t.Errorf("%+v", s)
+	}
+	if x := s.For; len(x) != 2 || x[0].ID != last || x[0].Decision != decision || x[0].By != "bob" || x[0].What != `Bash {"command":"git diff c"}` || x[0].Outcome != "approved" {
+		t.Errorf("%+v", x)
+	}
+	if x := s.Against; len(x) != 1 || x[0].ID != no || x[0].Reason != "no" || x[0].Outcome != "rejected" {
+		t.Errorf("%+v", x)
+	}
+	var patch struct {
+		Spaces map[string]struct {
+			Participants map[string]struct{ Capabilities []any }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(s.Patch), &patch); err != nil {
+		t.Fatalf("%v in\n%s", err, s.Patch)
+	}
+	text, err := json.Marshal(patch.Spaces["lab"].Participants["coder"].Capabilities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"kind":"mcp.request","payload":{"method":"tools/call","params":{"arguments":{"command":{"$shell":{"commands":["git diff **"]}}},"name":"Bash"}},"to":["files"]}]`
+	if string(text) != want {
+		t.Errorf("%s", text)
+	}
+	// With the patch, there is nothing more to suggest.
+	id := s.ID
+	p := w.cfg.Participants["coder"]
+	c, err := capability.ParseJSON(s.Capabilities[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Capabilities = append(slices.Clip(p.Capabilities), c)
+	w.use("coder", p)
+	if got := says(w.run(w.options())); got != "" {
+		t.Errorf("with the patch: %s", got)
+	}
+	w.use("coder", authority.ParticipantConfig{Capabilities: p.Capabilities[:4]})
+	if again := w.run(w.options()).Suggestions; len(again) != 1 || again[0].ID != id {
+		t.Errorf("%+v", again)
+	}
+}
+
+// use changes the configuration of a participant.
+func (w *world) use(id protocol.ParticipantID, p authority.ParticipantConfig) {
+	cfg := *w.cfg
+	cfg.Participants = maps.Clone(cfg.Participants)
+	cfg.Participants[id] = p
+	w.cfg = cfg.Shared()("lab")
+}
+
+func TestRun_Approvers(t *testing.T) {
+	w := office(t)
+	for range 5 {
+		w.approve("files", w.propose("coder", "files", "Bash", command("git diff a")), "")
+	}
+	w.approved(2, "coder", "files", "Bash", command("git diff a"))
+	o := w.options()
+	if got := says(w.run(o)); got != "allow coder 7 -7: Bash: `git diff a`" {
+		t.Error(got)
+	}
+	o.Approvers = []protocol.ParticipantID{"alice"}
+	if got := says(w.run(o)); got != "" {
+		t.Error(got)
+	}
+	o.Min = 2
+	if got := says(w.run(o)); got != "allow coder 2 -7: Bash: `git diff a`" {
+		t.Error(got)
+	}
+}
+
+// Decisions before the time do not count, in either direction.
+func TestRun_Since(t *testing.T) {
+	w := office(t)
+	w.rejected(3, "coder", "files", "Bash", command("git diff a"))
+	w.now = w.now.Add(time.Hour)
+	o := w.options()
+	o.Since = w.now
+	last := w.propose("coder", "files", "lookup", `{}`)
+	w.approved(3, "coder", "files", "Bash", command("git diff a"))
+	if got := says(w.run(o)); got != "allow coder 3 -3: Bash: `git diff a`" {
+		t.Error(got)
+	}
+	o.Since = time.Time{}
+	e, err := w.log.Lookup(context.Background(), "lab", last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.After = e.Envelope.Seq
+	if got := says(w.run(o)); got != "allow coder 3 -3: Bash: `git diff a`" {
+		t.Error(got)
+	}
+	o.After = 0
+	if got := says(w.run(o)); !strings.HasPrefix(got, "people coder 3: ") {
+		t.Error(got)
+	}
+}
+
+// A participant that the configuration does not have can be granted a rule, and no grant denies.
+func TestRun_NotConfigured(t *testing.T) {
+	w := office(t)
+	guests := w.cfg.Participants["coder"]
+	cfg := *w.cfg
+	cfg.Participants = maps.Clone(cfg.Participants)
+	delete(cfg.Participants, "coder")
+	cfg.Guests = &guests
+	w.cfg = cfg.Shared()("lab")
+	w.approved(3, "coder", "files", "Bash", command("git diff a"))
+	w.rejected(3, "coder", "files", "Bash", command("git push a"))
+	r := w.run(w.options())
+	if got := says(r); got != "allow coder 3 -3: Bash: `git diff a`" {
+		t.Fatal(got)
+	}
+	if s := r.Suggestions[0]; s.ConfiguredIn != "" || s.Patch != "" || len(s.Capabilities) != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A deny rule that is suggested refuses the proposal too, and check has nothing against it.
+func TestRun_Denial(t *testing.T) {
+	w := office(t)
+	w.rejected(1, "coder", "files", "Bash", command("git push a"), command("git push b"), command("git push c"))
+	r := w.run(w.options())
+	if len(r.Suggestions) != 1 {
+		t.Fatal(says(r))
+	}
+	var caps []*capability.Capability
+	for _, text := range r.Suggestions[0].Capabilities {
+		c, err := capability.ParseJSON(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		caps = append(caps, c)
+	}
+	everything, err := capability.ParseJSON([]byte(`"*"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range capability.Lint("coder", append(caps, everything), nil) {
+		t.Errorf("%d: %s", f.Index, f.Message)
+	}
+	p := w.cfg.Participants["coder"]
+	p.Capabilities = append(slices.Clip(p.Capabilities), caps...)
+	w.use("coder", p)
+	if got := says(w.run(w.options())); got != "" {
+		t.Errorf("with the rule: %s", got)
+	}
+}
+
+func TestRun_NoSpace(t *testing.T) {
+	w := office(t)
+	o := w.options()
+	o.Policy.Space = func(authority.Directory) *authority.Config { return nil }
+	_, err := suggest.Run(context.Background(), o)
+	if !errors.Is(err, backtest.ErrNoSpace) {
+		t.Error(err)
+	}
+}
+
+// shown is a log as the API of a gateway returns it.
+type shown struct{ journal.Reader }
+
+func (s shown) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+	return func(yield func(*journal.Entry, error) bool) {
+		for e, err := range s.Reader.Range(ctx, space, q) {
+			if err == nil {
+				e = &journal.Entry{Envelope: e.Envelope, State: e.State}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestRun_Partial(t *testing.T) {
+	w := office(t)
+	w.approved(1, "coder", "files", "Bash", command("git diff a"), command("git diff b"), command("git diff c"))
+	w.rejected(3, "coder", "files", "Bash", command("git push"))
+	want := says(w.run(w.options()))
+	o := w.options()
+	o.Log, o.Partial = shown{w.log}, true
+	if got := says(w.run(o)); got != want || got == "" {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+func TestRun_Unused(t *testing.T) {
+	participants := map[string][]string{
+		"alice": {`"*"`, `"observe"`}, "bob": {`"chat"`, `"decide"`, `"reasoning/*"`},
+		"coder": {`"chat"`, `"mcp.proposal"`, `{"kind":"mcp.request","to":"files"}`, `{"kind":"chat","deny":true,"context":"x"}`}, "files": {`"mcp.response"`},
+	}
+	chat := func(w *world, from protocol.ParticipantID) {
+		w.add(journal.Draft{Envelope: protocol.Envelope{From: from, Kind: protocol.KindChat, Payload: json.RawMessage(`{"text":"x"}`)}})
+	}
+	grant := func(w *world, to, capabilities string, more string) protocol.ID {
+		return w.add(journal.Draft{Envelope: protocol.Envelope{
+			From: "alice", Kind: protocol.KindCapabilityGrant, Payload: json.RawMessage(`{"recipient":"` + to + `","capabilities":[` + capabilities + `]` + more + `}`),
+		}})
+	}
+	for _, c := range []struct {
+		name   string
+		before func(w *world) // the 30 days
+		work   func(w *world)
+		want   string
+	}{
+		{"an empty log", func(*world) {}, func(*world) {}, "unknown: the log begins after 2026-11-01T00:00:00Z"},
+		{"a short log", func(*world) {}, func(w *world) { chat(w, "coder") }, "unknown: the log begins after 2026-11-01T00:00:00Z"},
+		{"what was used before", func(w *world) { chat(w, "coder"); chat(w, "alice"); chat(w, "bob") }, func(w *world) {
+			w.reject("bob", w.propose("coder", "files", "delete", `{}`))
+			w.approve("alice", w.propose("coder", "files", "show", `{}`), "")
+		}, join(
+			`unused bob ["chat"] 2026-11-01 00:03:00`, `unused bob ["reasoning/*"] never`,
+			`unused coder ["chat"] 2026-11-01 00:01:00`, `unused files ["mcp.response"] never`,
+		)},
+		{"a grant", func(w *world) {
+			chat(w, "alice")
+			grant(w, "files", `"chat"`, "")
+			grant(w, "files", `"participant.status"`, "")
+			grant(w, "files", `"mcp.cancel"`, `,"ttl_seconds":60`)
+		}, func(w *world) {
+			chat(w, "files")
+			grant(w, "files", `"mcp.withdraw"`, "")
+		}, join(
+			`unused bob ["chat"] never`, `unused bob ["decide"] never`, `unused bob ["reasoning/*"] never`, `unused coder ["chat"] never`,
+			`unused coder ["mcp.proposal"] never`, `unused coder [{"kind":"mcp.request","to":"files"}] never`, `unused files ["mcp.response"] never`,
+			`unused filese3 ["participant.status"] never`,
+		)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, participants)
+			c.before(w)
+			begin := w.now
+			if w.made > 0 {
+				begin = w.now.Add(time.Second)
+				w.now = w.now.Add(24 * time.Hour)
+			}
+			c.work(w)
+			o := w.options()
+			o.UnusedSince, o.Now = begin, w.now
+			var lines []string
+			for line := range strings.Lines(says(w.run(o))) {
+				if strings.HasPrefix(line, "un") {
+					lines = append(lines, strings.TrimSpace(line))
+				}
+			}
+			if got := strings.Join(lines, "\n"); got != c.want {
+				t.Errorf("got:\n%s", got)
+			}
+		})
+	}
+}
+
+// A deny rule that would refuse a call which is allowed today is dropped, and the others stay.
+func TestRun_DenialOfAllowed(t *testing.T) {
+	w := newWorld(t, map[string][]string{
+		"alice": {`"*"`, `"observe"`}, "coder": {`"mcp.proposal"`, `{"kind":"mcp.request","to":"files","context":"ci"}`}, "files": {`"mcp.response"`},
+	})
+	w.approved(3, "coder", "files", "Bash", command("git diff a"))
+	w.rejected(3, "coder", "files", "Bash", command("git push a"))
+	w.rejected(3, "coder", "files", "Fetch", `{"q":"a"}`)
+	w.add(journal.Draft{Envelope: protocol.Envelope{
+		From: "coder", To: []protocol.ParticipantID{"files"}, Context: "ci", Kind: protocol.KindMCPRequest,
+		Payload: json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Bash","arguments":{"command":"git push b"}}}`),
+	}})
+	want := join("allow coder 3 -3: Bash: `git diff a`", `deny coder 3 -3: Fetch with {"q":"a"}`)
+	if got := says(w.run(w.options())); got != want {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+func TestRun_UnusedUnknown(t *testing.T) {
+	w := office(t)
+	w.add(journal.Draft{Envelope: protocol.Envelope{From: "coder", Kind: protocol.KindChat, Payload: json.RawMessage(`{"text":"x"}`)}})
+	o := w.options()
+	o.UnusedSince = w.now.Add(time.Second)
+	if got := says(w.run(o)); !strings.HasPrefix(got, "unused alice") {
+		t.Errorf("got:\n%s", got)
+	}
+	t.Run("in several spaces", func(t *testing.T) {
+		cfg := *w.cfg
+		cfg.Pattern = "l*"
+		several := o
+		policy := *o.Policy
+		policy.Space = func(authority.Directory) *authority.Config { return &cfg }
+		several.Policy = &policy
+		if got := says(w.run(several)); got != "unknown: the configuration is for all spaces l*, and the rights may be used in another one" {
+			t.Errorf("got:\n%s", got)
+		}
+	})
+	t.Run("not all is visible", func(t *testing.T) {
+		w.add(journal.Draft{Hidden: true, Envelope: protocol.Envelope{From: "coder", Kind: protocol.KindChat, Payload: json.RawMessage(`{"text":"x"}`)}})
+		w.add(journal.Draft{Envelope: protocol.Envelope{From: "coder", Kind: protocol.KindChat, Payload: json.RawMessage(`{"text":"x"}`)}})
+		partial := o
+		partial.Log, partial.Partial = shown{visible{w.log}}, true
+		if got := says(w.run(partial)); got != "unknown: the token may not see all envelopes" {
+			t.Errorf("got:\n%s", got)
+		}
+	})
+}
+
+// visible is a log without what only gateways read.
+type visible struct{ journal.Reader }
+
+func (v visible) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+	return func(yield func(*journal.Entry, error) bool) {
+		for e, err := range v.Reader.Range(ctx, space, q) {
+			if err == nil && e.Hidden {
+				continue
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// A participant that the administrative space has added has no lines in the configuration file.
+func TestRun_Administration(t *testing.T) {
+	w := office(t)
+	coder := w.cfg.Participants["coder"]
+	file := *w.cfg
+	file.Participants = maps.Clone(file.Participants)
+	delete(file.Participants, "coder")
+	w.approved(3, "coder", "files", "Bash", command("git diff a"))
+	o := w.options()
+	o.Policy.Administration = "admin"
+	o.Policy.Space = func(made authority.Directory) *authority.Config {
+		cfg := file
+		cfg.Participants = maps.Clone(file.Participants)
+		if made.Space("lab") != nil {
+			cfg.Participants["coder"] = coder
+		}
+		return cfg.Shared()("lab")
+	}
+	for _, text := range []string{
+		`{"space":"lab","participant_id":"coder","capabilities":["mcp.proposal"]}`,
+	} {
+		for _, r := range w.log.Append(context.Background(), "admin", []journal.Draft{{State: true, Envelope: protocol.Envelope{
+			ID: "x", From: "root", TS: start, Kind: protocol.KindAdminParticipantPut, Payload: json.RawMessage(text),
+		}}}) {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+	}
+	r := w.run(o)
+	if got := says(r); got != "allow coder 3 -3: Bash: `git diff a`" || r.Suggestions[0].ConfiguredIn != "" {
+		t.Errorf("got:\n%s", got)
+	}
+}

@@ -1,0 +1,345 @@
+// Package suggest derives rules from what people decided in a space: the least general
+// capabilities that would have asked less and let nothing through that anybody rejected,
+// deny rules for what was only ever rejected, and rights that nobody used. It writes
+// nothing.
+//
+// A rule is only suggested after a backtest: the configuration with the rule decides the
+// same log again.
+package suggest
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/gateway/backtest"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Options says what to derive rules from.
+type Options struct {
+	Log   journal.Reader
+	Space string
+	// Partial: Log has what one participant may see, without what only gateways read.
+	Partial bool
+	Policy  *backtest.Policy // in force
+
+	// Since selects the decisions from a time on, and After those behind a position.
+	Since time.Time
+	After protocol.Seq
+	Now   time.Time
+
+	Min       int                      // approvals of a rule, or rejections of a deny rule
+	Approvers []protocol.ParticipantID // whose approvals count; none: those of all but the proposer
+	Never     []string                 // globs of tools for which no rule is suggested, beside the known ones
+	// UnusedSince is the time since which a right was not used; zero: unused rights are not
+	// looked for.
+	UnusedSince time.Time
+
+	Examples int
+	Progress func(envelopes int) // of each backtest; may be nil
+}
+
+// What a suggestion does.
+const (
+	Allow = "allow"
+	Deny  = "deny"
+)
+
+// Report is what a log suggests.
+type Report struct {
+	Space     string    `json:"space"`
+	From      time.Time `json:"from"` // of the first and the last decided proposal
+	To        time.Time `json:"to"`
+	Proposals int       `json:"proposals"` // that were settled
+	Approved  int       `json:"approved"`
+	Rejected  int       `json:"rejected"`
+
+	Suggestions []Suggestion `json:"suggestions"`
+	// Fewer is how many times all suggestions together would have asked less, and
+	// LetThrough how many calls that were rejected they would have let through.
+	Fewer      int `json:"asked_fewer"`
+	LetThrough int `json:"let_through_rejected"`
+
+	People []Left `json:"left_to_people"`
+
+	Unused []Unused `json:"unused"`
+	// UnusedUnknown says why it is not known which rights nobody used.
+	UnusedUnknown string `json:"unused_unknown,omitempty"`
+	// Unseen is the number of entries that the token may not see.
+	Unseen int `json:"unseen"`
+}
+
+// Suggestion is a rule for the calls of one tool by one participant.
+type Suggestion struct {
+	ID          string                 `json:"id"` // the same for the same rule
+	Does        string                 `json:"does"`
+	Participant protocol.ParticipantID `json:"participant"`
+	Host        protocol.ParticipantID `json:"host"`
+	Tool        string                 `json:"tool"`
+	Words       string                 `json:"words"` // what the rule matches; it contains texts of calls
+
+	Capabilities []json.RawMessage        `json:"capabilities"`
+	Approved     int                      `json:"approved"` // decisions that support an allowing rule
+	Rejected     int                      `json:"rejected"` // decisions that support a deny rule
+	By           []protocol.ParticipantID `json:"by"`       // whose decisions they are
+	Days         int                      `json:"days"`     // on which they were made
+	// Fewer is how many times it would have asked less, beside the other suggestions.
+	Fewer      int `json:"asked_fewer"`
+	LetThrough int `json:"let_through_rejected"` // always 0
+
+	For     []Example `json:"for"`
+	Against []Example `json:"against"` // opposite decisions about the same tool, which the rule does not match
+
+	// ConfiguredIn is the space, or the glob, that has the participant in the configuration file,
+	// and Patch is for it; "": the file does not have it, so the rule has to be granted.
+	ConfiguredIn string `json:"configured_in"`
+	Patch        string `json:"patch,omitempty"` // YAML
+}
+
+// Left is a group of calls that were approved often, for which no rule is suggested.
+type Left struct {
+	Participant protocol.ParticipantID `json:"participant"`
+	Host        protocol.ParticipantID `json:"host"`
+	Tool        string                 `json:"tool"`
+	Words       string                 `json:"words"`
+	Why         string                 `json:"why"`
+	Approved    int                    `json:"approved"`
+	For         []Example              `json:"for"`
+	Against     []Example              `json:"against"`
+}
+
+// Example is a decided call.
+type Example struct {
+	ID       protocol.ID            `json:"id"` // of the proposal
+	Seq      protocol.Seq           `json:"seq"`
+	TS       time.Time              `json:"ts"`
+	What     string                 `json:"what"`
+	Outcome  string                 `json:"outcome"`
+	By       protocol.ParticipantID `json:"by"`
+	Decision protocol.ID            `json:"decision"` // the envelope that decided
+	Reason   string                 `json:"reason,omitempty"`
+	Open     string                 `json:"open,omitempty"` // how to read it; set by the caller
+}
+
+// Examples yields all lists of examples of the report.
+func (r *Report) Examples(yield func([]Example) bool) {
+	for i := range r.Suggestions {
+		if s := &r.Suggestions[i]; !yield(s.For) || !yield(s.Against) {
+			return
+		}
+	}
+	for i := range r.People {
+		if p := &r.People[i]; !yield(p.For) || !yield(p.Against) {
+			return
+		}
+	}
+}
+
+// Run derives suggestions from a log.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	r := &run{Options: o, known: map[string]map[string]*rule{}, report: Report{
+		Space: o.Space, Suggestions: []Suggestion{}, People: []Left{}, Unused: []Unused{},
+	}}
+	if err := r.configure(ctx); err != nil {
+		return nil, err
+	}
+	if r.effective == nil {
+		return nil, backtest.ErrNoSpace
+	}
+	if err := r.read(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.suggest(ctx); err != nil {
+		return nil, err
+	}
+	if !o.UnusedSince.IsZero() {
+		if err := r.findUnused(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &r.report, nil
+}
+
+// run derives suggestions.
+type run struct {
+	Options
+	file      *authority.Config // as it is configured; nil: it does not have the space
+	effective *authority.Config // and with what the administrative space has made; nil: there is none
+	calls     []*call           // settled proposals, in the order of the log
+	known     map[string]map[string]*rule
+	report    Report
+}
+
+// configure resolves the configuration at the end of the log.
+func (r *run) configure(ctx context.Context) error {
+	r.file = r.Policy.Space(authority.Directory{})
+	r.effective = r.file
+	if r.Policy.Administration == "" || r.Policy.Administration == r.Space || r.Partial {
+		return nil
+	}
+	st := authority.NewState(&authority.Config{Name: r.Policy.Administration})
+	for e, err := range r.Log.Range(ctx, r.Policy.Administration, journal.Query{StateOnly: true}) {
+		if err != nil {
+			return err
+		}
+		_ = st.Fold(e) // as at a gateway: an entry that cannot be applied changes nothing
+	}
+	r.effective = r.Policy.Space(st.Directory)
+	return nil
+}
+
+// suggest derives the rules, and keeps those that pass a backtest: all of them together, or
+// else each by itself.
+func (r *run) suggest(ctx context.Context) error {
+	var all []*candidate
+	for _, g := range r.groups() {
+		all = append(all, g.allow()...)
+		if r.configured(g.participant) { // no grant denies
+			all = append(all, g.deny()...)
+		}
+		r.report.People = append(r.report.People, g.left...)
+	}
+	slices.SortStableFunc(r.report.People, func(a, b Left) int { return b.Approved - a.Approved })
+	if len(all) == 0 {
+		return nil
+	}
+	together, err := r.try(ctx, all...)
+	if err != nil {
+		return err
+	}
+	if !passes(together, all) {
+		all, together, err = r.passing(ctx, all)
+		if err != nil {
+			return err
+		}
+	}
+	for _, c := range all {
+		s := r.suggestion(c, together)
+		if s.Fewer > 0 {
+			r.report.Suggestions = append(r.report.Suggestions, s)
+		}
+	}
+	slices.SortStableFunc(r.report.Suggestions, func(a, b Suggestion) int { return b.Fewer - a.Fewer })
+	for i := range together.Groups {
+		r.report.Fewer += together.Groups[i].Count
+	}
+	r.report.LetThrough, r.report.Unseen = together.LetThrough, together.Unseen
+	return nil
+}
+
+// passing returns the candidates that pass a backtest by themselves, and one of them together.
+func (r *run) passing(ctx context.Context, all []*candidate) ([]*candidate, *backtest.Report, error) {
+	var out []*candidate
+	for _, c := range all {
+		report, err := r.try(ctx, c)
+		if err != nil {
+			return nil, nil, err
+		}
+		if passes(report, []*candidate{c}) {
+			out = append(out, c)
+		}
+	}
+	together, err := r.try(ctx, out...)
+	return out, together, err
+}
+
+// try runs a backtest of the configuration with further rules.
+func (r *run) try(ctx context.Context, list ...*candidate) (*backtest.Report, error) {
+	return r.backtest(ctx, func(cfg *authority.Config) {
+		for _, c := range list {
+			id := c.group.participant
+			p, ok := cfg.Participants[id]
+			if !ok && cfg.Guests != nil {
+				p = *cfg.Guests
+			}
+			p.Capabilities = append(slices.Clip(p.Capabilities), c.capabilities...)
+			cfg.Participants[id] = p
+		}
+	}, r.Policy, r.Log)
+}
+
+// backtest compares the configuration after a change with another one, and with what
+// happened.
+func (r *run) backtest(ctx context.Context, change func(*authority.Config), current *backtest.Policy, log journal.Reader) (*backtest.Report, error) {
+	changed := *r.Policy
+	changed.Space = func(made authority.Directory) *authority.Config { return with(r.Policy.Space(made), change) }
+	return backtest.Run(ctx, backtest.Options{
+		Log: log, Space: r.Space, Partial: r.Partial, New: &changed, Current: current, Since: r.Since, After: r.After, Examples: 1, Progress: r.Progress,
+	})
+}
+
+// passes reports whether a backtest shows that the rules ask less and do nothing else.
+func passes(r *backtest.Report, list []*candidate) bool {
+	if r.LetThrough > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(r.Groups, func(g backtest.Group) bool {
+		return !slices.ContainsFunc(list, func(c *candidate) bool { return c.explains(&g) })
+	})
+}
+
+// explains reports whether the envelopes of a group are proposals that the rule decides.
+func (c *candidate) explains(g *backtest.Group) bool {
+	outcome := backtest.Allowed
+	if c.denies {
+		outcome = backtest.Refused
+	}
+	return g.Outcome == outcome && g.Kind == protocol.KindMCPProposal && g.Participant == c.group.participant &&
+		slices.ContainsFunc(c.capabilities, func(x *capability.Capability) bool { return x.String() == g.Rule })
+}
+
+// configured reports whether the configuration file has a participant.
+func (r *run) configured(id protocol.ParticipantID) bool {
+	if r.file == nil {
+		return false
+	}
+	_, ok := r.file.Participants[id]
+	return ok
+}
+
+// suggestion describes a candidate.
+func (r *run) suggestion(c *candidate, report *backtest.Report) Suggestion {
+	s := Suggestion{
+		Does: Allow, Participant: c.group.participant, Host: c.group.host, Tool: c.group.tool, Words: c.words(),
+		Approved: len(c.calls),
+		For:      r.examples(c.calls), Against: r.examples(c.group.rejected), By: []protocol.ParticipantID{},
+	}
+	if c.denies {
+		s.Does, s.Approved, s.Rejected, s.Against = Deny, 0, len(c.calls), r.examples(c.group.approved)
+	}
+	for i := range report.Groups {
+		if c.explains(&report.Groups[i]) {
+			s.Fewer += report.Groups[i].Count
+		}
+	}
+	slices.SortFunc(c.calls, func(a, b *call) int { return cmp.Compare(a.proposal.Seq, b.proposal.Seq) })
+	days := map[string]bool{}
+	for _, x := range c.calls {
+		days[x.decided.Format(time.DateOnly)] = true
+		if !slices.Contains(s.By, x.by) {
+			s.By = append(s.By, x.by)
+		}
+	}
+	s.Days = len(days)
+	slices.Sort(s.By)
+	sum := sha256.New()
+	sum.Write([]byte(s.Participant))
+	for _, x := range c.capabilities {
+		sum.Write([]byte(x.String()))
+		s.Capabilities = append(s.Capabilities, json.RawMessage(x.String()))
+	}
+	s.ID = hex.EncodeToString(sum.Sum(nil)[:6])
+	if r.configured(s.Participant) {
+		s.ConfiguredIn = r.file.PatternName()
+		s.Patch = patch(s.ConfiguredIn, s.Participant, s.Capabilities)
+	}
+	return s
+}
