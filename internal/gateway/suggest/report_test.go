@@ -388,3 +388,37 @@ func TestRun_Administration(t *testing.T) {
 		t.Errorf("got:\n%s", got)
 	}
 }
+
+// Whatever was approved and rejected, nothing that was rejected is let through, and no rule that
+// cannot be parsed is suggested.
+func FuzzRun(f *testing.F) {
+	f.Add("git diff a", "git diff b", "git push", "docs/a", "docs/b")
+	f.Add("true", "rm x", "true", "/", "..")
+	f.Add("ls | xargs rm", "echo '**'", "ls", "~/x", "https://example.com")
+	f.Fuzz(func(t *testing.T, first, second, third, name, address string) {
+		w := office(t)
+		for _, tool := range []string{"Bash", "Write", "lookup"} {
+			for i, text := range []string{first, second, third, name, address} {
+				arguments, err := json.Marshal(map[string]string{map[string]string{"Bash": "command", "Write": "path", "lookup": "q"}[tool]: text})
+				if err != nil {
+					t.Skip()
+				}
+				if i%2 == 0 {
+					w.approved(3, "coder", "files", tool, string(arguments))
+				} else {
+					w.rejected(3, "coder", "files", tool, string(arguments))
+				}
+			}
+		}
+		for _, s := range w.run(w.options()).Suggestions {
+			for _, c := range s.Capabilities {
+				if _, err := capability.ParseJSON(c); err != nil {
+					t.Error(err)
+				}
+			}
+			if s.Fewer == 0 || strings.ContainsAny(s.Words+s.Patch, "\x1b\x00") {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -136,8 +137,11 @@ func (w *world) rejected(n int, from, host, tool string, arguments ...string) {
 	}
 }
 
+// pipeline has the usual safety rules.
+var pipeline = sync.OnceValues(func() (*safety.Pipeline, error) { return safety.New(safety.Config{}) })
+
 func (w *world) options() suggest.Options {
-	pipeline, err := safety.New(safety.Config{})
+	pipeline, err := pipeline()
 	if err != nil {
 		w.t.Fatal(err)
 	}

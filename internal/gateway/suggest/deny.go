@@ -1,0 +1,147 @@
+package suggest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/capability/argument"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// deny returns the least general deny rules for what was rejected and never approved.
+func (g *group) deny() []*candidate {
+	rest := slices.DeleteFunc(slices.Clone(g.rejected), func(c *call) bool { return c.outcome != rejected || c.masked })
+	var out []*candidate
+	for _, level := range []func(*call) *rule{family, exact, uncommanded(levelSimilar), uncommanded(levelFile), uncommanded(levelSame)} {
+		for _, b := range buckets(rest, level) {
+			x := b.rule
+			if _, ok := b.calls[0].command(); !ok {
+				x = b.narrowest(true)
+			}
+			c := g.denial(x, b.calls)
+			if c == nil {
+				continue
+			}
+			out = g.addDenial(out, c)
+			rest = except(rest, b.calls)
+		}
+	}
+	whole := g.wholeTool(g.rejected, g.favor, rest)
+	if whole == nil {
+		return out
+	}
+	if c := g.denial(whole, g.rejected); c != nil {
+		return []*candidate{c}
+	}
+	return out
+}
+
+// uncommanded returns the rules of a level for calls without a command: as a deny rule, the text
+// of a command is evaded by a blank, and one for several commands denies each of them.
+func uncommanded(level string) func(*call) *rule {
+	return func(c *call) *rule {
+		if _, ok := c.command(); ok {
+			return nil
+		}
+		return c.levels()[level]
+	}
+}
+
+// addDenial adds a candidate, or widens another one by it.
+func (g *group) addDenial(list []*candidate, c *candidate) []*candidate {
+	for i, x := range list {
+		tree, ok := merge(x.rule.tree, c.rule.tree, "")
+		if !ok {
+			continue
+		}
+		if both := compile(tree.(map[string]any)); both != nil {
+			if merged := g.denial(both, slices.Concat(x.calls, c.calls)); merged != nil {
+				list[i] = merged
+				return list
+			}
+		}
+	}
+	return append(list, c)
+}
+
+// family returns the rule for commands of the same program and subcommand; nil: there is none.
+func family(c *call) *rule {
+	text, _ := c.command()
+	name, ok := argument.Family(argument.Parse(text))
+	if !ok {
+		return nil
+	}
+	return c.shell(name + " **")
+}
+
+// exact returns the rule for the words of a single command; nil: there is none.
+func exact(c *call) *rule {
+	text, _ := c.command()
+	parsed := argument.Parse(text)
+	_, single := argument.Family(parsed)
+	words := argument.Exact(parsed)
+	if !single || len(words) != 1 {
+		return nil
+	}
+	return c.shell(words[0])
+}
+
+// shell returns the rule for a pattern of a command in the tool of a call.
+func (c *call) shell(pattern string) *rule {
+	whole := c.levels()[levelAny]
+	if whole == nil {
+		return nil
+	}
+	args := map[string]any{}
+	for key := range c.arguments().Members {
+		if capability.ArgumentMatcher(key.Text()) == "$shell" {
+			args[key.Text()] = map[string]any{"$shell": map[string]any{"commands": []any{pattern}}}
+		}
+	}
+	return compile(rewrite(whole.tree, func(key string, v any) any {
+		params, ok := v.(map[string]any)
+		if key == "params" && ok {
+			params = maps.Clone(params)
+			params["arguments"] = args
+			return params
+		}
+		return v
+	}))
+}
+
+// denial returns the candidate that denies what a rule matches: the call, and the proposal, so
+// that nobody is asked. nil: it would deny an approved call, or too few were rejected.
+func (g *group) denial(x *rule, calls []*call) *candidate {
+	if len(calls) < g.run.Min {
+		return nil
+	}
+	tree := rewrite(x.tree, func(_ string, v any) any {
+		m, ok := v.(map[string]any)
+		if ok && m["below"] != nil {
+			return map[string]any{"below": m["below"]} // all of it
+		}
+		return v
+	})
+	payload, ok := tree["payload"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	proposed := maps.Clone(payload)
+	proposed["participant_id"] = string(g.host)
+	request := compile(map[string]any{"kind": string(protocol.KindMCPRequest), "to": tree["to"], "payload": payload, "deny": true})
+	proposal := compile(map[string]any{"kind": string(protocol.KindMCPProposal), "payload": proposed, "deny": true})
+	if request == nil || proposal == nil || slices.ContainsFunc(g.favor, func(c *call) bool { return c.masked || denies(request, proposal, c) }) ||
+		slices.ContainsFunc(calls, func(c *call) bool { return !denies(request, proposal, c) }) {
+		return nil
+	}
+	return &candidate{group: g, rule: x, calls: calls, denies: true, capabilities: []*capability.Capability{proposal.cap, request.cap}}
+}
+
+// denies reports whether one of the deny rules denies a call or its proposal.
+func denies(request, proposal *rule, c *call) bool {
+	set := capability.NewSet(request.cap, proposal.cap)
+	proposed := c.request
+	proposed.Kind, proposed.To = protocol.KindMCPProposal, c.proposal.To
+	return set.Decide(&c.request).By != nil || set.Decide(&proposed).By != nil
+}

@@ -1,0 +1,299 @@
+package suggest
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/capability/argument"
+	"github.com/meup-protocol/meup/internal/kit/glob"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// group is the calls of one tool that one participant has proposed.
+type group struct {
+	participant, host protocol.ParticipantID
+	tool              string
+
+	run      *run
+	approved []*call // that count
+	rejected []*call
+	against  []*call // calls of the tool, at any host, that somebody rejected or edited
+	favor    []*call // and that somebody approved, counted or not
+	left     []Left
+}
+
+// groups returns the calls by who proposed them, and for which tool.
+func (r *run) groups() []*group {
+	type key struct {
+		participant, host protocol.ParticipantID
+		tool              string
+	}
+	var out []*group
+	index := map[key]*group{}
+	against, favor := map[key][]*call{}, map[key][]*call{}
+	for _, c := range r.calls {
+		id := c.proposal.From
+		anywhere := key{participant: id, tool: c.tool()}
+		if c.outcome == approved {
+			favor[anywhere] = append(favor[anywhere], c)
+		} else {
+			against[anywhere] = append(against[anywhere], c)
+		}
+		k := key{id, c.host(), c.tool()}
+		g := index[k]
+		if g == nil {
+			g = &group{participant: k.participant, host: k.host, tool: k.tool, run: r}
+			index[k] = g
+			out = append(out, g)
+		}
+		switch {
+		case r.counts(c):
+			g.approved = append(g.approved, c)
+		case c.outcome != approved:
+			g.rejected = append(g.rejected, c)
+		}
+	}
+	out = slices.DeleteFunc(out, func(g *group) bool { return g.host == "" })
+	for _, g := range out {
+		anywhere := key{participant: g.participant, tool: g.tool}
+		g.against, g.favor = against[anywhere], favor[anywhere]
+	}
+	slices.SortFunc(out, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(a.participant, b.participant), cmp.Compare(a.host, b.host), cmp.Compare(a.tool, b.tool))
+	})
+	return out
+}
+
+// candidate is a rule for the calls of a group that has not passed a backtest yet.
+type candidate struct {
+	group        *group
+	rule         *rule
+	calls        []*call // that it is for
+	samples      []*call // one of each rule that was merged
+	denies       bool
+	capabilities []*capability.Capability
+}
+
+// contradicts returns the calls that somebody rejected and the rule would allow. A call that
+// the log does not have as it was sent may be any call of its tool.
+func (g *group) contradicts(x *rule) []*call {
+	var out []*call
+	for _, c := range g.against {
+		hidden := c.masked && (c.host() == "" || c.host() == g.host)
+		if hidden || x.allows(c, g.host) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// bucket is calls from which the same rule is derived.
+type bucket struct {
+	rule  *rule
+	calls []*call
+}
+
+// buckets returns calls by their rule of a level, those with the most calls first.
+func buckets(calls []*call, level func(*call) *rule) []*bucket {
+	var out []*bucket
+	index := map[string]*bucket{}
+	for _, c := range calls {
+		x := level(c)
+		if x == nil {
+			continue
+		}
+		b := index[x.cap.String()]
+		if b == nil {
+			b = &bucket{rule: x}
+			index[x.cap.String()] = b
+			out = append(out, b)
+		}
+		b.calls = append(b.calls, c)
+	}
+	slices.SortStableFunc(out, func(a, b *bucket) int { return len(b.calls) - len(a.calls) })
+	return out
+}
+
+func atLevel(level string) func(*call) *rule {
+	return func(c *call) *rule { return c.levels()[level] }
+}
+
+// narrowest returns the least general rule that covers the calls of a bucket.
+func (b *bucket) narrowest(deny bool) *rule {
+	levels := []string{levelExact, levelSame, levelFile}
+	if deny { // the text is evaded by another content, or another spelling
+		levels = []string{levelFile, levelSimilar, levelSame}
+	}
+	for _, level := range levels {
+		list := buckets(b.calls, atLevel(level))
+		if len(list) == 1 && len(list[0].calls) == len(b.calls) {
+			return list[0].rule
+		}
+	}
+	return b.rule
+}
+
+// allow returns the least general rules that cover what was approved and nothing that was
+// rejected.
+func (g *group) allow() []*candidate {
+	rest := g.leave(g.approved)
+	var out []*candidate
+	stopped := map[*call][]*call{} // approved calls, by which a wider rule was contradicted
+	for _, level := range []string{levelSimilar, levelFile, levelExact, levelSame} {
+		for _, b := range buckets(rest, atLevel(level)) {
+			if len(b.calls) < g.run.Min {
+				continue
+			}
+			x := b.narrowest(false)
+			against := g.contradicts(x)
+			for _, c := range b.calls {
+				if len(against) > 0 {
+					stopped[c] = against
+				}
+			}
+			if len(against) == 0 {
+				out = g.add(out, &candidate{group: g, rule: x, calls: b.calls, samples: b.calls[:1]})
+				rest = except(rest, b.calls)
+			}
+		}
+	}
+	if whole := g.wholeTool(g.approved, g.rejected, rest); whole != nil && len(g.contradicts(whole)) == 0 {
+		return []*candidate{{group: g, rule: whole, calls: g.approved, capabilities: []*capability.Capability{whole.cap}}}
+	}
+	for _, x := range out {
+		x.calls = slices.Concat(x.calls, slices.DeleteFunc(slices.Clone(rest), func(c *call) bool { return !x.rule.allows(c, g.host) }))
+		rest = except(rest, x.calls)
+		x.capabilities = []*capability.Capability{x.rule.cap}
+	}
+	g.leaveStopped(rest, stopped)
+	return out
+}
+
+// except returns calls without others.
+func except(calls, others []*call) []*call {
+	not := make(map[*call]bool, len(others))
+	for _, c := range others {
+		not[c] = true
+	}
+	return slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return not[c] })
+}
+
+// wholeTool returns the rule for all calls of a tool whose arguments are plain text, if calls
+// with enough different arguments were decided like this and none otherwise; nil: they were not.
+func (g *group) wholeTool(calls, others, rest []*call) *rule {
+	if len(rest) == 0 || len(others) > 0 || slices.ContainsFunc(calls, (*call).typed) {
+		return nil
+	}
+	different := map[string]bool{}
+	for _, c := range calls {
+		different[string(c.arguments().AppendCanonical(nil))] = true
+	}
+	if len(different) < g.run.Min {
+		return nil
+	}
+	return calls[0].levels()[levelAny]
+}
+
+// add adds a candidate, or widens another one by it, if the rule for both is no more general
+// than the two.
+func (g *group) add(list []*candidate, c *candidate) []*candidate {
+	for _, x := range list {
+		tree, ok := merge(x.rule.tree, c.rule.tree, "")
+		if !ok {
+			continue
+		}
+		both := compile(tree.(map[string]any))
+		samples := slices.Concat(x.samples, c.samples)
+		if both == nil || len(g.contradicts(both)) > 0 || slices.ContainsFunc(samples, func(y *call) bool { return !both.allows(y, g.host) }) {
+			continue
+		}
+		x.rule, x.calls, x.samples = both, slices.Concat(x.calls, c.calls), samples
+		return list
+	}
+	return append(list, c)
+}
+
+// leave returns the calls for which rules may be suggested. The others are left to people, however
+// often they were approved: commands and tools that may destroy, and what the safety rules mask.
+func (g *group) leave(calls []*call) []*call {
+	if g.isKept() {
+		g.leaveTo(calls, "a tool of this name is never suggested, however often it was approved")
+		return nil
+	}
+	var rest, destroying, secret, unclear []*call
+	for _, c := range calls {
+		text, ok := c.command()
+		same := c.levels()[levelSame]
+		switch {
+		case ok && argument.MayDestroy(argument.Parse(text)):
+			destroying = append(destroying, c)
+		case same != nil && g.run.Policy.Safety.Text(same.cap.String()) != same.cap.String():
+			secret = append(secret, c)
+		case !ok && c.typed() && c.levels()[levelFile] == nil:
+			unclear = append(unclear, c)
+		default:
+			rest = append(rest, c)
+		}
+	}
+	for _, b := range buckets(destroying, atLevel(levelSame)) {
+		g.leaveTo(b.calls, "it may destroy or send something, so it is never suggested, however often it was approved")
+	}
+	g.leaveTo(secret, "it contains a secret")
+	g.leaveTo(unclear, "it is not certain which path or URL is meant")
+	return rest
+}
+
+// leaveTo lists calls that are left to people, if a rule would be suggested otherwise.
+func (g *group) leaveTo(calls []*call, why string) {
+	if len(calls) < g.run.Min {
+		return
+	}
+	g.left = append(g.left, Left{
+		Participant: g.participant, Host: g.host, Tool: g.tool, Words: g.run.describe(calls[len(calls)-1]), Why: why,
+		Approved: len(calls), For: g.run.examples(calls), Against: g.run.examples(g.rejected),
+	})
+}
+
+// leaveStopped lists calls for which every rule would have allowed a rejected call too.
+func (g *group) leaveStopped(rest []*call, stopped map[*call][]*call) {
+	var calls, against []*call
+	for _, c := range rest {
+		if stopped[c] == nil {
+			continue
+		}
+		calls = append(calls, c)
+		for _, x := range stopped[c] {
+			if !slices.Contains(against, x) {
+				against = append(against, x)
+			}
+		}
+	}
+	if len(calls) == 0 {
+		return
+	}
+	g.left = append(g.left, Left{
+		Participant: g.participant, Host: g.host, Tool: g.tool, Words: g.run.describe(calls[len(calls)-1]),
+		Why:      fmt.Sprintf("a rule for it would also allow what %s rejected", against[0].by),
+		Approved: len(calls), For: g.run.examples(calls), Against: g.run.examples(against),
+	})
+}
+
+var (
+	inWord = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+	// kept are words in names of tools whose calls change what cannot be taken back.
+	kept = regexp.MustCompile(`(?i)delete|remove|destroy|deploy|publish|execute|transfer|truncate|terminate|uninstall|unlink|overwrite|payment|purchase|refund|revoke|withdraw|shutdown|` +
+		`(^|[^a-z])(drop|send|push|exec|kill|wipe|purge|erase|evict|cancel|email|tweet|order|merge|reset|rollback|restore|eval|invoke|sudo)|(^|[^a-z])(pay|buy|rm|del|run|sql|post|charge|sign)([^a-z]|$)`)
+)
+
+// isKept reports whether the tool is left to people by its name. A tool that runs commands is
+// judged by its commands.
+func (g *group) isKept() bool {
+	if slices.ContainsFunc(g.run.Never, func(p string) bool { return glob.Match(glob.CompileFlat(p), g.tool) }) {
+		return true
+	}
+	shell := slices.ContainsFunc(g.approved, func(c *call) bool { _, ok := c.command(); return ok })
+	return !shell && kept.MatchString(inWord.ReplaceAllString(g.tool, "${1}_$2"))
+}
