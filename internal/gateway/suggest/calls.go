@@ -2,6 +2,7 @@ package suggest
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -92,25 +93,45 @@ func (r *run) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	after = max(after, r.After)
 	open := map[protocol.ID]*journal.Entry{}
-	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{After: max(after, r.After)}) {
+	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{After: after}) {
 		if err != nil {
 			return err
 		}
 		switch {
-		case e.Hidden || e.Envelope.TS.Before(r.Since):
+		case e.Hidden:
 		case e.Envelope.Kind == protocol.KindMCPProposal:
 			open[e.Envelope.ID] = e
-		case exchange.IsDecision(e.Envelope.Kind):
+		case exchange.IsDecision(e.Envelope.Kind) && !e.Envelope.TS.Before(r.Since):
 			for _, id := range r.settles(e) {
-				if p := open[id]; p != nil {
-					delete(open, id)
+				p := open[id]
+				delete(open, id)
+				if p == nil && after > 0 && id != "" {
+					p, err = r.lookup(ctx, id)
+				}
+				if err != nil {
+					return err
+				}
+				if p != nil {
 					r.settle(p, e)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// lookup returns a proposal from before the first decision that counts; nil: there is none.
+func (r *run) lookup(ctx context.Context, id protocol.ID) (*journal.Entry, error) {
+	e, err := r.Log.Lookup(ctx, r.Space, id)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err != nil || e.Envelope.Kind != protocol.KindMCPProposal {
+		return nil, err
+	}
+	return e, nil
 }
 
 // settles returns the proposals that an entry decides. A part of a log does not say it.

@@ -130,7 +130,16 @@ func TestRun_Since(t *testing.T) {
 		t.Error(got)
 	}
 	o.After = 0
+	open := w.propose("coder", "files", "Bash", command("git diff a"))
+	w.now = w.now.Add(time.Hour)
+	o.Since = w.now
+	w.reject("alice", open) // the proposal is older
+	w.approved(3, "coder", "files", "Bash", command("git diff a"))
 	if got := says(w.run(o)); !strings.HasPrefix(got, "people coder 3: ") {
+		t.Error(got)
+	}
+	o.Since = time.Time{}
+	if got := says(w.run(o)); !strings.HasPrefix(got, "people coder 6: ") {
 		t.Error(got)
 	}
 }

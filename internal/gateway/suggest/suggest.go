@@ -314,6 +314,9 @@ func (r *run) suggestion(c *candidate, report *backtest.Report) Suggestion {
 	}
 	if c.denies {
 		s.Does, s.Approved, s.Rejected, s.Against = Deny, 0, len(c.calls), r.examples(c.group.approved)
+		if _, ok := c.calls[0].command(); ok {
+			s.Words += "; also commands in which it may be hidden"
+		}
 	}
 	for i := range report.Groups {
 		if c.explains(&report.Groups[i]) {

@@ -142,7 +142,7 @@ func TestRun(t *testing.T) {
 			w.rejected(1, "coder", "files", "deploy", `{"to":"a"}`, `{"to":"b"}`, `{"to":"c"}`)
 			w.rejected(1, "coder", "files", fetch, `{"url":"https://evil.example/c"}`, `{"url":"https://evil.example/d"}`, `{"url":"https://evil.example/e"}`)
 		}, join(
-			"deny coder 3 -3: Bash: `git push` with any arguments",
+			"deny coder 3 -3: Bash: `git push` with any arguments; also commands in which it may be hidden",
 			`deny coder 3 -3: WebFetch: https URLs of evil.example`,
 			`deny coder 3 -3: Write: paths below /etc/x/a`,
 			`deny coder 3 -3: any call of deploy`,
@@ -156,7 +156,7 @@ func TestRun(t *testing.T) {
 			w.approved(1, "coder", "files", "deploy", `{"to":"d"}`)
 			w.rejected(1, "coder", "files", "deploy", `{"to":"a"}`, `{"to":"b"}`, `{"to":"c"}`)
 		}, join(
-			"deny coder 6 -6: Bash: `git push --force`; `git push origin b`",
+			"deny coder 6 -6: Bash: `git push --force`; `git push origin b`; also commands in which it may be hidden",
 			`deny coder 3 -3: Write: paths below /etc/x/a`,
 		)},
 		{"a masked call", func(w *world) {
