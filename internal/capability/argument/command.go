@@ -40,6 +40,7 @@ type simple struct {
 	words  []word
 	source string
 	moved  bool       // a cd before it may have changed the folder
+	dir    string     // the folder of a cd before it, if that is the only one
 	known  bool       // it calls a function that the text declares before
 	inner  []*Command // texts in it that it runs: of sh -c and eval
 }
@@ -113,12 +114,16 @@ func parse(text string, depth int) *Command {
 	for _, s := range tree.Stmts {
 		r.statement(s)
 		f, ok := s.Cmd.(*syntax.FuncDecl)
-		if !ok || s.Background || f.Name == nil || isBuiltin(f.Name.Value) {
-			continue
+		if !ok || s.Background || f.Name == nil || f.RsrvWord || isBuiltin(f.Name.Value) {
+			continue // function is a program for sh
 		}
 		if _, ok := f.Body.Cmd.(*syntax.Block); ok {
 			r.known = append(r.known, f.Name.Value)
 		}
+	}
+	// Of a file that is open for reading, these are other names, by which it is opened again.
+	if slices.ContainsFunc(r.command.files, func(f file) bool { return !f.write }) {
+		r.command.files = append(r.command.files, r.outputs...)
 	}
 	for i := range r.command.calls {
 		r.command.calls[i].moved = r.command.calls[i].moved || r.wanders
@@ -139,10 +144,12 @@ type collector struct {
 	inside    int      // of so many declarations of functions
 	dir       string   // the folder of the first cd, if it holds for the whole text
 	fixed     bool     // dir does
+	entered   string   // dir, after that cd
 	moved     bool
 	repeats   int  // inside so many loops
 	replaced  int  // inside so many substitutions
 	wanders   bool // a cd may come before what stands before it
+	outputs   []file
 }
 
 // isBuiltin reports whether a shell may run a builtin of that name rather than a function.
@@ -237,6 +244,9 @@ func (r *collector) statement(s *syntax.Stmt) {
 		r.inside--
 	case *syntax.TestClause:
 		r.test(c.X)
+		if c.Pos().Line() != c.End().Line() {
+			r.hide("a shell without [[ reads its next line as a command")
+		}
 	case *syntax.TimeClause:
 		r.statement(c.Stmt)
 	case *syntax.CoprocClause:
@@ -244,6 +254,7 @@ func (r *collector) statement(s *syntax.Stmt) {
 		r.statement(c.Stmt)
 	case *syntax.ArithmCmd:
 		r.arithmetic(c.X)
+		r.hide("sh reads (( as two subshells")
 	case *syntax.LetClause:
 		for _, x := range c.Exprs {
 			r.arithmetic(x)
@@ -266,7 +277,7 @@ func (r *collector) call(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
 	}
-	x := simple{moved: r.moved, source: r.text[c.Args[0].Pos().Offset():c.End().Offset()], words: make([]word, 0, len(c.Args))}
+	x := simple{moved: r.moved, dir: r.entered, source: r.text[c.Args[0].Pos().Offset():c.End().Offset()], words: make([]word, 0, len(c.Args))}
 	for _, w := range c.Args {
 		r.data(w)
 		x.words = append(x.words, unquote(w, false))
@@ -296,9 +307,10 @@ func (r *collector) call(c *syntax.CallExpr) {
 		if slices.ContainsFunc(x.words, func(w word) bool { return strings.Contains(w.text, "[") }) {
 			r.hide(name.text + " evaluates a text")
 		}
-	case name.text == "cd" || name.text == "pushd" || name.text == "popd":
+	case name.text == "cd" || name.text == "chdir" || name.text == "pushd" || name.text == "popd":
 		first := len(r.command.calls) == 0
 		r.moved = r.moved || !first || !r.fixed
+		r.entered = r.dir
 		r.wanders = r.wanders || r.repeats > 0 || len(r.functions) > 0
 	}
 	r.command.calls = append(r.command.calls, x)
@@ -377,6 +389,9 @@ func (r *collector) declaration(c *syntax.DeclClause) {
 	for _, a := range c.Args {
 		if a.Name != nil {
 			r.assignment(a)
+			if a.Value != nil && slices.ContainsFunc(a.Value.Parts, isSplit) {
+				r.unclear("some shells split the value of " + a.Name.Value + "; quote it")
+			}
 			continue
 		}
 		r.data(a.Value)
@@ -409,14 +424,18 @@ func (r *collector) redirection(x *syntax.Redirect) {
 	r.data(x.Word)
 	name := unquote(x.Word, false)
 	descriptor := (x.Op == syntax.DplIn || x.Op == syntax.DplOut) && strings.Trim(strings.TrimSuffix(name.text, "-"), "0123456789") == ""
-	if !name.unsure && (descriptor || freeFile(name.text)) {
+	f := file{name: name, moved: r.moved, source: r.text[x.Pos().Offset():x.Word.End().Offset()]}
+	reads := x.Op == syntax.RdrIn || x.Op == syntax.DplIn || x.Op == syntax.RdrInOut
+	if !name.unsure && (descriptor || freeFile(name.text, !reads || x.Op == syntax.RdrInOut)) {
+		if !descriptor && !reads && name.text != "/dev/null" {
+			f.write = true
+			r.outputs = append(r.outputs, f)
+		}
 		return
 	}
-	f := file{name: name, moved: r.moved, source: r.text[x.Pos().Offset():x.Word.End().Offset()]}
 	if r.fixed && name.text != "" && name.text[0] != '/' && name.text[0] != '~' {
 		f.name.text = path.Join(r.dir, name.text)
 	}
-	reads := x.Op == syntax.RdrIn || x.Op == syntax.DplIn || x.Op == syntax.RdrInOut
 	if reads {
 		r.command.files = append(r.command.files, f)
 	}
@@ -426,14 +445,26 @@ func (r *collector) redirection(x *syntax.Redirect) {
 	}
 }
 
-// freeFile reports whether a file stands for a descriptor or for nothing.
-func freeFile(name string) bool {
+// freeFile reports whether a file stands for nothing, or for a descriptor in its direction. On
+// Linux, writing to /dev/stdin opens the file that input comes from.
+func freeFile(name string, write bool) bool {
 	switch name {
-	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr":
+	case "/dev/null", "/dev/stdout", "/dev/stderr":
 		return true
+	case "/dev/stdin":
+		return !write
 	}
 	n, ok := strings.CutPrefix(name, "/dev/fd/")
-	return ok && n != "" && strings.Trim(n, "0123456789") == ""
+	return ok && n != "" && strings.Trim(n, "0123456789") == "" && (!write || n == "1" || n == "2")
+}
+
+// isSplit reports whether a part of a word may become several words.
+func isSplit(part syntax.WordPart) bool {
+	switch part.(type) {
+	case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ArithmExp:
+		return true
+	}
+	return false
 }
 
 // test reads [[ … ]]. Bash evaluates both sides of -eq and its like, and the name after -v,
@@ -507,9 +538,15 @@ func (r *collector) data(w *syntax.Word) {
 }
 
 func (r *collector) parts(list []syntax.WordPart) {
-	for _, part := range list {
+	for i, part := range list {
 		switch x := part.(type) {
-		case *syntax.Lit, *syntax.SglQuoted, *syntax.ExtGlob:
+		case *syntax.Lit:
+		case *syntax.SglQuoted:
+			if x.Dollar && strings.Contains(x.Value, "'") {
+				r.hide("sh ends the quotes at an escaped quote")
+			}
+		case *syntax.ExtGlob:
+			r.hide("zsh may run a command in a glob with parentheses")
 		case *syntax.DblQuoted:
 			r.parts(x.Parts)
 		case *syntax.CmdSubst:
@@ -527,6 +564,12 @@ func (r *collector) parts(list []syntax.WordPart) {
 			r.arithmetic(x.X)
 		case *syntax.ParamExp:
 			r.parameter(x)
+			if x.Short && i+1 < len(list) {
+				next, ok := list[i+1].(*syntax.Lit)
+				if ok && strings.HasPrefix(next.Value, "[") {
+					r.hide("zsh evaluates a subscript after a variable")
+				}
+			}
 		default:
 			r.hide("it has an expansion that Bash does not know")
 		}
@@ -573,7 +616,7 @@ func unquote(w *syntax.Word, pattern bool) word {
 	}
 	var out strings.Builder
 	u := word{}
-	brace, list := false, false
+	brace, list, value := false, false, false
 	for i, part := range w.Parts {
 		switch x := part.(type) {
 		case *syntax.Lit:
@@ -591,6 +634,10 @@ func unquote(w *syntax.Word, pattern bool) word {
 					u.unsure = u.unsure || len(w.Parts) > 1 || text != "["
 				case c == '{':
 					brace = true
+				case c == '=':
+					value = value || i == 0 && syntax.ValidName(text[:j])
+				case c == '~' && value && (text[j-1] == '=' || text[j-1] == ':') && !pattern: // as in an assignment
+					u.unsure = true
 				case c == ',' || c == '.' && strings.HasPrefix(text[j:], ".."):
 					list = list || brace
 				}

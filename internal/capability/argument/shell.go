@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path"
 	"slices"
 	"strings"
 
@@ -258,7 +259,7 @@ func (s *Shell) refuses(c *simple, at Place) string {
 	switch {
 	case c.known || c.harmless():
 		return ""
-	case c.moved && strings.Contains(name, "/") && name[0] != '/':
+	case (c.moved || c.dir != "") && strings.Contains(name, "/") && name[0] != '/':
 		return "the folder of the program is known only when it runs"
 	}
 	for i := range s.commands {
@@ -280,12 +281,15 @@ func (s *Shell) refuses(c *simple, at Place) string {
 	switch {
 	case !ok:
 		return "no pattern of a command matches, and it may do more than read"
-	case c.moved && program(name) == "git":
+	case (c.moved || c.dir != "") && program(name) == "git":
 		return "git runs what the folder configures, which is known only when it runs"
 	case s.readAny || s.read == nil:
 		return ""
 	}
 	for _, x := range operands {
+		if c.dir != "" && x != "" && x[0] != '/' && x[0] != '~' {
+			x = path.Join(c.dir, x)
+		}
 		if c.moved || s.read.Match(x, at) != Yes {
 			return "it may read outside of the folders of read"
 		}
