@@ -26,7 +26,8 @@ const maxInner = 4
 type Command struct {
 	calls []simple
 	files []file
-	vars  []string // that it assigns
+	vars  []string   // that it assigns
+	texts []*Command // values of variables that programs run
 	// unclear says why the text as a whole means something only when it runs, in a
 	// way that no allowing rule covers. "": it does not.
 	unclear string
@@ -298,7 +299,9 @@ func (r *collector) call(c *syntax.CallExpr) {
 		r.unclear("a function calls a function") // perhaps itself
 	case slices.Contains(r.known, x.words[0].text):
 		x.known = true
-	case x.words[0].text == "eval" || slices.Contains(shells, program(x.words[0].text)):
+	case slices.Contains(evaluates, name.text) && slices.ContainsFunc(x.words[1:], isSubscript):
+		r.hide(name.text + " evaluates a subscript")
+	case x.words[0].text == "eval" || slices.Contains(shells, unversioned(program(x.words[0].text))):
 		r.texts(&x)
 	case slices.Contains(runsText, name.text):
 		r.hide(name.text + " runs a text or changes what other commands mean")
@@ -314,6 +317,13 @@ func (r *collector) call(c *syntax.CallExpr) {
 		r.wanders = r.wanders || r.repeats > 0 || len(r.functions) > 0
 	}
 	r.command.calls = append(r.command.calls, x)
+}
+
+// isSubscript reports whether a word has a subscript with a command, which a builtin runs if it takes
+// the word as the name of a variable or as arithmetic.
+func isSubscript(w word) bool {
+	_, after, found := strings.Cut(w.text, "[")
+	return found && (strings.Contains(after, "$(") || strings.Contains(after, "`"))
 }
 
 // texts reads the commands in the words of eval and of sh -c.
@@ -369,6 +379,14 @@ func (r *collector) loop(c *syntax.ForClause) {
 func (r *collector) assignment(a *syntax.Assign) {
 	r.command.vars = append(r.command.vars, a.Name.Value)
 	r.data(a.Value)
+	if a.Value != nil && slices.Contains(runsValue, a.Name.Value) {
+		value := unquote(a.Value, false)
+		inner := &Command{hidden: "the value of a variable that programs run is known only when it runs"}
+		if !value.unsure {
+			inner = parse(value.text, r.depth+1)
+		}
+		r.command.texts = append(r.command.texts, inner)
+	}
 	if a.Append || a.Index != nil || a.Array != nil {
 		r.unclear("it assigns an array, or appends to a variable")
 		r.arithmetic(a.Index)
@@ -608,6 +626,14 @@ func likely(name string) string {
 	return name
 }
 
+// unversioned returns the name of a program without a version at its end.
+func unversioned(name string) string {
+	if short := strings.TrimRight(name, "0123456789.-"); short != "" {
+		return short
+	}
+	return name
+}
+
 // unquote returns a word as a program gets it. In a pattern, stars without quotes are kept
 // as stars and the other marks of globs are text.
 func unquote(w *syntax.Word, pattern bool) word {
@@ -689,7 +715,7 @@ func Words(words []string) *Command {
 	if len(words) == 0 {
 		return r.command
 	}
-	if slices.Contains(shells, program(words[0])) {
+	if slices.Contains(shells, unversioned(program(words[0]))) {
 		r.texts(&x)
 	}
 	r.command.calls = append(r.command.calls, x)

@@ -16,21 +16,32 @@ var setsState = []string{
 // setOptions are the words with which set changes nothing but how errors end and are shown.
 var setOptions = []string{"-e", "-u", "-x", "-eu", "-ex", "-ux", "-eux", "-euo", "-euxo", "-exo", "-eo", "-uo", "-o", "errexit", "nounset", "pipefail", "xtrace"}
 
+// evaluates are builtins that take a word as the name of a variable or as arithmetic, in Bash or in zsh.
+var evaluates = []string{"test", "[", "printf", "wait", "exit", "return", "break", "continue", "shift", "kill", "ulimit"}
+
+// runsValue are variables whose values programs and shells run as a command.
+var runsValue = []string{
+	"PS4", "PROMPT_COMMAND", "PAGER", "MANPAGER", "GIT_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH", "GIT_SSH_COMMAND",
+	"GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "SSH_ASKPASS", "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE", "BROWSER",
+}
+
 // shells run a text after -c, and otherwise a file or their input.
-var shells = []string{"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"}
+var shells = []string{"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh", "yash", "posh", "osh", "nu", "elvish", "xonsh"}
 
 // lowerCase are variables in lower case that programs or zsh read.
 var lowerCase = []string{"path", "fpath", "cdpath", "manpath", "mailpath", "prompt", "argv", "status", "histchars", "watch"}
 
 // wrappers run a command that is among their words.
 var wrappers = []string{
-	"sudo", "doas", "env", "timeout", "gtimeout", "nice", "ionice", "chrt", "taskset", "nohup", "setsid", "xargs", "parallel", "time",
+	"sudo", "doas", "env", "timeout", "gtimeout", "nice", "ionice", "chrt", "taskset", "nohup", "setsid", "xargs", "time",
 	"command", "builtin", "exec", "find", "fd", "stdbuf", "unbuffer", "watch", "strace", "ltrace", "busybox", "toybox", "flock",
 	"caffeinate", "chroot", "unshare", "nsenter", "systemd-run", "rlwrap", "script", "su", "runuser", "setpriv", "prlimit", "arch",
+	"noglob", "nocorrect", "repeat", "jobs", "runcon", "setarch", "linux32", "linux64", "choom", "sg", "pkexec", "fakeroot", "ssh-agent",
+	"dbus-run-session", "sshpass", "entr", "hyperfine", "perf", "valgrind", "direnv", "mise", "asdf", "pipenv", "bundle", "conda", "nix-shell",
 }
 
 // appenders append words to the command that they run.
-var appenders = []string{"xargs", "parallel", "find", "fd"}
+var appenders = []string{"xargs", "find", "fd"}
 
 // hiding are programs that run a command or a text elsewhere or in another language. The
 // value lists words without which they do not; none: they always do.
@@ -40,12 +51,12 @@ var hiding = map[string][]string{
 	"pwsh": nil, "powershell": nil, "powershell.exe": nil, "cmd": nil, "cmd.exe": nil, "ed": nil, "ex": nil, "vi": nil, "vim": nil,
 	"nvim": nil, "emacs": nil, "awk": nil, "gawk": nil, "mawk": nil, "nawk": nil, "tclsh": nil, "perl": nil, "ruby": nil, "lua": nil,
 	"docker": {"exec", "run", "compose"}, "podman": {"exec", "run", "compose"}, "nerdctl": {"exec", "run"},
-	"kubectl": {"exec", "run", "debug"}, "npm": {"exec", "x", "run", "run-script", "test", "start"}, "pnpm": {"exec", "dlx", "run"},
+	"kubectl": {"exec", "run", "debug"}, "npm": {"exec", "x", "run", "run-script", "test", "tst", "t", "start", "restart", "stop"}, "pnpm": {"exec", "dlx", "run"},
 	"yarn": {"exec", "dlx", "run"}, "bun": {"x", "run", "-e", "--eval"}, "pipx": {"run"}, "uv": {"run"}, "poetry": {"run"},
-	"python": {"-c", "-"}, "python2": {"-c", "-"}, "python3": {"-c", "-"}, "node": {"-e", "--eval", "-p", "--print", "-"}, "deno": {"eval", "run"},
-	"php": {"-r"}, "git": {"-c", "--config-env", "--exec-path", "bisect", "foreach", "rebase", "difftool", "mergetool", "filter-branch"},
+	"python": {"-c", "-"}, "pypy": {"-c", "-"}, "node": {"-e", "--eval", "-p", "--print", "-"}, "nodejs": {"-e", "--eval", "-p", "--print", "-"}, "deno": {"eval", "run"},
+	"php": {"-r", "-"}, "git": {"-c", "--config-env", "--exec-path", "--upload-pack", "--receive-pack", "--open-files-in-pager", "-O", "bisect", "foreach", "rebase", "difftool", "mergetool", "filter-branch"},
 	"tar": {"--to-command", "--checkpoint-action", "-I", "--use-compress-program"}, "rsync": {"-e", "--rsh"}, "env": {"-S", "--split-string"},
-	"nc": {"-e", "-c"}, "ncat": {"-e", "-c"}, "vipe": nil, "sed": {"-f"},
+	"nc": {"-e", "-c"}, "ncat": {"-e", "-c"}, "vipe": nil, "parallel": nil, "split": {"--filter"}, "sort": {"--compress-program"}, "sed": {"-f"},
 }
 
 // subcommands are programs whose first word says what they do.

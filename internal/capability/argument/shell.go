@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -354,7 +355,8 @@ func (s *Shell) Denies(c *Command, at Place) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.vars, func(name string) bool { return slices.Contains(s.env, name) })
+	return slices.ContainsFunc(c.texts, func(x *Command) bool { return s.Denies(x, at) }) ||
+		slices.ContainsFunc(c.vars, func(name string) bool { return slices.Contains(s.env, name) })
 }
 
 func (s *Shell) deniesCall(c *simple, at Place) bool {
@@ -370,7 +372,8 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 	if len(s.commands) > 0 && runsHidden(name, c.words[1:]) {
 		return true
 	}
-	if !slices.Contains(wrappers, name) {
+	// An option in front is one of eval, of zsh, or of time, which is a program for sh.
+	if !slices.Contains(wrappers, name) && name[:min(1, len(name))] != "-" {
 		return false
 	}
 	// Any of its words may begin the command that it runs, or be its text.
@@ -388,11 +391,18 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 			return true
 		}
 		inner := simple{words: slices.Clone(words[i:])}
+		if value, ok := attached(w.text); ok {
+			if strings.ContainsAny(value, " \t\n;|&") && s.Denies(Parse(value), at) {
+				return true
+			}
+			inner.words[0].text = value
+			w = &inner.words[0]
+		}
 		if slices.Contains(appenders, name) { // it appends words from elsewhere
 			inner.words = append(inner.words, word{unsure: true})
 		}
 		r := collector{command: &Command{}, depth: 1}
-		if slices.Contains(shells, likely(w.text)) {
+		if slices.Contains(shells, unversioned(likely(w.text))) {
 			r.texts(&inner)
 		}
 		if r.command.hidden != "" || slices.ContainsFunc(inner.inner, func(x *Command) bool { return s.Denies(x, at) }) {
@@ -405,13 +415,23 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 	return false
 }
 
+// attached returns the value that may be attached to an option or a variable.
+func attached(text string) (value string, ok bool) {
+	_, value, ok = strings.Cut(text, "=")
+	if !ok && len(text) > 2 && text[0] == '-' && text[1] != '-' {
+		at := max(1, strings.IndexByte(text, 'c')) // of letters before -c
+		value, ok = text[at+1:], at+1 < len(text)
+	}
+	return value, ok && value != ""
+}
+
 // runsFound reports whether an option of find or fd runs a command.
 func runsFound(option string) bool {
 	switch option {
 	case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 		return true
 	}
-	return strings.HasPrefix(option, "--exec=") || strings.HasPrefix(option, "--exec-batch=")
+	return strings.HasPrefix(option, "--exec=") || strings.HasPrefix(option, "--exec-batch=") || strings.HasPrefix(option, "-x") || strings.HasPrefix(option, "-X")
 }
 
 // deniesWords reports whether a pattern, or the preset, may match a simple command.
@@ -441,10 +461,15 @@ func (p *pattern) mayMatch(words []word) bool {
 	if words[0].unsure {
 		return true
 	}
-	if likely(words[0].text) != likely(p.words[0].text) {
-		return false
-	}
+	name, own := likely(words[0].text), likely(p.words[0].text)
 	rest := words[1:]
+	if name != own {
+		sub, ok := strings.CutPrefix(name, own+"-")
+		if !ok || len(p.words) == 1 || p.words[1].text != sub {
+			return false
+		}
+		rest = slices.Concat([]word{{text: sub}}, rest) // git-push is git push
+	}
 	at := make([]bool, len(rest)+1) // the operands that the pattern may have come to
 	at[0] = true
 	for i := 1; i < len(p.words); i++ {
@@ -526,9 +551,17 @@ func (x *patternWord) mayBeCluster(words []word) bool {
 
 // runsHidden reports whether a program may run a command that its words do not show.
 func runsHidden(name string, words []word) bool {
+	name = unversioned(name)
 	list, ok := hiding[name]
 	if !ok || list == nil {
 		return ok
+	}
+	// Without an operand it runs its input.
+	if slices.Contains(list, "-") && !slices.ContainsFunc(words, func(w word) bool { return !w.isOption() || isQuestion(w.text) }) {
+		return true
+	}
+	if name == "sed" && slices.ContainsFunc(words, func(w word) bool { return sedRuns.MatchString(w.text) }) {
+		return true
 	}
 	return slices.ContainsFunc(words, func(w word) bool {
 		return w.unsure || slices.ContainsFunc(list, func(x string) bool {
@@ -536,6 +569,14 @@ func runsHidden(name string, words []word) bool {
 				len(x) == 2 && x[0] == '-' && len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.Contains(w.text[1:], x[1:])
 		})
 	})
+}
+
+// sedRuns matches scripts of GNU sed that may run a command: e, and s/…/…/e.
+var sedRuns = regexp.MustCompile(`(^|[\d$/,;{}!\s])e(\s|$)|[^\w\s-][gpiImM\d]*e[gpiImM\d]*\s*($|[;}\n])`)
+
+// isQuestion reports whether a program says something about itself and ends at the option.
+func isQuestion(option string) bool {
+	return slices.Contains([]string{"--version", "-V", "-v", "--help", "-h"}, option)
 }
 
 // Runners returns the patterns of programs that run other commands.
