@@ -42,6 +42,7 @@ type simple struct {
 	source string
 	moved  bool       // a cd before it may have changed the folder
 	dir    string     // the folder of a cd before it, if that is the only one
+	depth  int        // of the text that it is in
 	known  bool       // it calls a function that the text declares before
 	inner  []*Command // texts in it that it runs: of sh -c and eval
 }
@@ -278,7 +279,7 @@ func (r *collector) call(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
 	}
-	x := simple{moved: r.moved, dir: r.entered, source: r.text[c.Args[0].Pos().Offset():c.End().Offset()], words: make([]word, 0, len(c.Args))}
+	x := simple{moved: r.moved, dir: r.entered, depth: r.depth, source: r.text[c.Args[0].Pos().Offset():c.End().Offset()], words: make([]word, 0, len(c.Args))}
 	for _, w := range c.Args {
 		r.data(w)
 		x.words = append(x.words, unquote(w, false))

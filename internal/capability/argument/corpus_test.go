@@ -126,6 +126,21 @@ func TestShell_LongEvasions(t *testing.T) {
 	}
 }
 
+// TestShell_WrappedWords has more words after a wrapper than a deny rule looks at, each of which may
+// be the command that it runs.
+func TestShell_WrappedWords(t *testing.T) {
+	rule := shellRule(t, "rule", `{"commands": ["rm **"]}`)
+	for n, want := range map[int]bool{maxWrapped: false, maxWrapped + 1: true} {
+		c := Parse("nice" + strings.Repeat(` a\ b`, n))
+		if got := rule.Denies(c, Place{}); got != want {
+			t.Errorf("%d words: denied %t, want %t", n, got, want)
+		}
+		if n == maxWrapped && rule.Cost(c) < n*n/8 {
+			t.Errorf("%d words cost %d", n, rule.Cost(c))
+		}
+	}
+}
+
 func TestShell_Harmless(t *testing.T) {
 	list := examples(t, "harmless.txt")
 	if len(list) < 300 {

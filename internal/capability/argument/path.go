@@ -247,6 +247,8 @@ func readLocation(text string) (location, error) {
 		return location{}, errors.New("it is empty")
 	case !isPlain(text):
 		return location{}, errors.New("it has a control character")
+	case strings.TrimSpace(text) != text:
+		return location{}, errors.New("it begins or ends with a blank, which some tools remove")
 	case hiddenSyntax.MatchString(text):
 		return location{}, errors.New("it has a percent encoding; write the character itself")
 	case driveStart.MatchString(text):

@@ -18,6 +18,9 @@ import (
 // maxPatternWords bounds the words of a pattern of a command.
 const maxPatternWords = 32
 
+// maxWrapped bounds the words of a command that runs one among them. A deny rule matches a longer one.
+const maxWrapped = 256
+
 // Shell is a compiled rule for shell commands. An allowing rule allows a command if each
 // simple command in it is allowed by itself, and so is each file and each variable that
 // the shell itself opens or sets. A deny rule denies it if one of them may be denied.
@@ -176,10 +179,17 @@ func parsePattern(text string) (pattern, error) {
 func (s *Shell) Cost(c *Command) int {
 	n := len(c.files) + len(c.vars)
 	for i := range c.calls {
-		n += len(c.calls[i].words) * (1 + len(s.commands))
+		words := len(c.calls[i].words)
+		n += words * (1 + len(s.commands))
+		if words <= maxWrapped { // any of which may begin another command
+			n += words * words / 8
+		}
 		for _, x := range c.calls[i].inner {
 			n += s.Cost(x)
 		}
+	}
+	for _, x := range c.texts {
+		n += s.Cost(x)
 	}
 	return n
 }
@@ -385,23 +395,27 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 			return false
 		}
 	}
-	for i := range words {
+	if len(words) > maxWrapped {
+		return true
+	}
+	given := len(words)
+	if slices.Contains(appenders, name) { // it appends words from elsewhere
+		words = slices.Concat(words, []word{{unsure: true}})
+	}
+	for i := range given {
 		w := &words[i]
-		if w.unsure || strings.ContainsAny(w.text, " \t\n;|&") && s.Denies(Parse(w.text), at) {
+		if w.unsure || s.deniesText(w.text, at, c.depth) {
 			return true
 		}
-		inner := simple{words: slices.Clone(words[i:])}
+		inner := simple{words: words[i:]}
 		if value, ok := attached(w.text); ok {
-			if strings.ContainsAny(value, " \t\n;|&") && s.Denies(Parse(value), at) {
+			if s.deniesText(value, at, c.depth) {
 				return true
 			}
-			inner.words[0].text = value
-			w = &inner.words[0]
+			w = &word{text: value}
+			inner.words = slices.Concat([]word{*w}, words[i+1:])
 		}
-		if slices.Contains(appenders, name) { // it appends words from elsewhere
-			inner.words = append(inner.words, word{unsure: true})
-		}
-		r := collector{command: &Command{}, depth: 1}
+		r := collector{command: &Command{}, depth: c.depth + 1}
 		if slices.Contains(shells, unversioned(likely(w.text))) {
 			r.texts(&inner)
 		}
@@ -413,6 +427,11 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 		}
 	}
 	return false
+}
+
+// deniesText reports whether a word that may be the text of commands has one that is denied.
+func (s *Shell) deniesText(text string, at Place, depth int) bool {
+	return strings.ContainsAny(text, " \t\n;|&") && s.Denies(parse(text, depth+1), at)
 }
 
 // attached returns the value that may be attached to an option or a variable.
@@ -491,10 +510,15 @@ func (p *pattern) mayMatch(words []word) bool {
 			case !at[j]:
 			case w.unsure:
 				return true
-			case w.isOption() || w.text == "--":
+			case w.isOption():
 				at[j+1] = true
-				if j+2 < len(at) && w.text != "--" {
+				if j+2 < len(at) {
 					at[j+2] = true
+				}
+			case w.text == "--":
+				at[j+1] = true
+				if x.any || x.stars || x.text == "--" { // an allowing rule takes it as a word
+					next[j+1], some = true, true
 				}
 			case x.any || x.stars && glob.Match(glob.Compile(strings.ToLower(x.text)), strings.ToLower(w.text)) || strings.EqualFold(x.text, w.text):
 				next[j+1], some = true, true

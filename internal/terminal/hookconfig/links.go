@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -31,7 +32,7 @@ func withRealPaths(event []byte) []byte {
 		if !filepath.IsAbs(path) {
 			full = e.Folder + string(filepath.Separator) + path // a .. behind a link leaves its target
 		}
-		if to := realPath(full); filepath.IsAbs(full) && to != filepath.Clean(full) {
+		if to := realPath(full, maxLinks); filepath.IsAbs(full) && to != filepath.Clean(full) {
 			real[path] = to
 		}
 	}
@@ -47,15 +48,28 @@ func withRealPaths(event []byte) []byte {
 	return fmt.Appendf(event[:end:end], ",%q:%s}", api.HookRealPaths, added)
 }
 
-// realPath resolves the links of a path, of which the last parts may not exist yet.
-func realPath(path string) string {
+// maxLinks bounds the links of a path that lead to what does not exist.
+const maxLinks = 40
+
+// realPath resolves the links of a path, of which the last parts may not exist yet: writing to a link
+// that leads nowhere makes what it leads to.
+func realPath(path string, left int) string {
 	to, err := filepath.EvalSymlinks(path)
 	if err == nil {
 		return to
 	}
 	i := strings.LastIndexByte(path, filepath.Separator)
-	if i <= 0 {
+	if i <= 0 || left == 0 {
 		return path
 	}
-	return filepath.Join(realPath(path[:i]), path[i+1:])
+	folder := realPath(path[:i], left)
+	full := filepath.Join(folder, path[i+1:])
+	target, err := os.Readlink(full)
+	switch {
+	case err != nil:
+		return full
+	case filepath.IsAbs(target):
+		return realPath(target, left-1)
+	}
+	return realPath(folder+string(filepath.Separator)+target, left-1)
 }

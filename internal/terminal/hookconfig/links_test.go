@@ -21,6 +21,11 @@ func TestWithRealPaths(t *testing.T) {
 	if err := os.Symlink(filepath.Join(folder, "secret"), filepath.Join(folder, "docs", "link")); err != nil {
 		t.Skipf("no symbolic links here: %v", err)
 	}
+	for link, to := range map[string]string{"new": filepath.Join("..", "secret", "new"), "far": filepath.Join(folder, "docs", "new"), "loop": "loop"} {
+		if err := os.Symlink(to, filepath.Join(folder, "docs", link)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	text := func(v any) string {
 		out, err := json.Marshal(v)
 		if err != nil {
@@ -36,6 +41,9 @@ func TestWithRealPaths(t *testing.T) {
 		"a link, absolute":          {event("path", folder+"/docs/link"), folder + "/docs/link", "secret"},
 		"above a link":              {event("file_path", "docs/link/../b"), "docs/link/../b", "b"},
 		"folders that do not exist": {event("file_path", "docs/link/a/b/c"), "docs/link/a/b/c", "secret/a/b/c"},
+		"a link to nothing":         {event("file_path", "docs/new"), "docs/new", "secret/new"},
+		"links to nothing":          {event("file_path", "docs/far/x"), "docs/far/x", "secret/new/x"},
+		"a link to itself":          {event("file_path", "docs/loop"), "", ""},
 		"no link":                   {event("file_path", "docs/a"), "", ""},
 		"another argument":          {event("content", "docs/link/key"), "", ""},
 		"no JSON":                   {"{", "", ""},
