@@ -53,6 +53,7 @@ func TestLint(t *testing.T) {
 		{[]string{withArguments(`{"cmd":"/^git /"}`)}, []string{`0: write cmd: {$shell: …}, or`}},
 		{[]string{withArguments(`{"command":{"$text":"git *"},"x":"git *","cmd":"git log","path":"*"}`)}, nil},
 		{[]string{withArguments(`{"command":{"$shell":{"commands":["sudo **","git log"]}}}`)}, []string{"0: `sudo` with any arguments runs commands"}},
+		{[]string{withArguments(`{"command":{"$shell":{"commands":["python3 -**","python3 -m pytest **"]}}}`)}, []string{"0: `python3` with any arguments and options runs commands"}},
 		{[]string{"chat", strings.Replace(withArguments(`{"command":"git *"}`), `{"kind"`, `{"deny":true,"kind"`, 1)}, nil},
 	} {
 		findings := Lint("bob", all(t, tt.caps...), known)

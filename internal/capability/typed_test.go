@@ -82,6 +82,8 @@ func TestTyped_Errors(t *testing.T) {
 		"unknown key":      {`{"a":{"$shell":{"command":"git"}}}`, "capability at /payload/params/arguments/a/$shell/command: it is unknown; use commands, write, read, env"},
 		"star as program":  {`{"a":{"$shell":{"commands":["ls","** x"]}}}`, `capability at /payload/params/arguments/a/$shell/commands/1: "** x" must begin with the name of a program, without a star`},
 		"words after rest": {`{"a":{"$shell":{"commands":"git ** x"}}}`, `capability at /payload/params/arguments/a/$shell/commands: "git ** x" has words after **, which stands for all further words`},
+		"quoted star":      {`{"a":{"$shell":{"commands":"git log '*'"}}}`, `capability at /payload/params/arguments/a/$shell/commands: "git log '*'" has a star in a word with quotes; a star always stands for other text`},
+		"assignment":       {`{"a":{"$shell":{"commands":"CI=1 npm test"}}}`, `capability at /payload/params/arguments/a/$shell/commands: "CI=1 npm test" begins with a variable; name the variable in env`},
 		"operator":         {`{"a":{"$shell":{"commands":"git log; ls"}}}`, `capability at /payload/params/arguments/a/$shell/commands: "git log; ls" is no list of words; quote what is an operator of the shell`},
 		"text of a number": {`{"a":{"$text":5}}`, "capability at /payload/params/arguments/a/$text: it must be a string, not number"},
 	} {

@@ -135,7 +135,7 @@ func TestShell_WrappedWords(t *testing.T) {
 		if got := rule.Denies(c, Place{}); got != want {
 			t.Errorf("%d words: denied %t, want %t", n, got, want)
 		}
-		if n == maxWrapped && rule.Cost(c) < n*n/8 {
+		if n == maxWrapped && rule.Cost(c) < n*n {
 			t.Errorf("%d words cost %d", n, rule.Cost(c))
 		}
 	}

@@ -136,6 +136,9 @@ func readPattern(v protocol.Value) (pattern, error) {
 	return parsePattern(text)
 }
 
+// assigns matches a word that the shell reads as an assignment in front of a command.
+var assigns = regexp.MustCompile(`^[A-Za-z_]\w*\+?=`)
+
 // parsePattern compiles a pattern of a command.
 func parsePattern(text string) (pattern, error) {
 	out := pattern{source: text}
@@ -151,10 +154,14 @@ func parsePattern(text string) (pattern, error) {
 		return out, fmt.Errorf("a command pattern has 1 to %d words", maxPatternWords)
 	}
 	for i, w := range words {
-		u := unquote(w, true)
+		u, raw := unquote(w, true), text[w.Pos().Offset():w.End().Offset()]
 		switch {
 		case u.unsure || u.pipe:
 			return out, fmt.Errorf("%q has an expansion; a pattern has words and stars", text)
+		case glob.HasStar(u.text) && strings.ContainsAny(raw, `'"\`):
+			return out, fmt.Errorf("%q has a star in a word with quotes; a star always stands for other text", text)
+		case i == 0 && assigns.MatchString(raw):
+			return out, fmt.Errorf("%q begins with a variable; name the variable in env", text)
 		case i == 0 && (u.text == "" || glob.HasStar(u.text)):
 			return out, fmt.Errorf("%q must begin with the name of a program, without a star", text)
 		}
@@ -181,8 +188,8 @@ func (s *Shell) Cost(c *Command) int {
 	for i := range c.calls {
 		words := len(c.calls[i].words)
 		n += words * (1 + len(s.commands))
-		if words <= maxWrapped { // any of which may begin another command
-			n += words * words / 8
+		if wraps(likely(c.calls[i].words[0].text)) { // any of them may begin another command
+			n += min(words, maxWrapped) * min(words, maxWrapped)
 		}
 		for _, x := range c.calls[i].inner {
 			n += s.Cost(x)
@@ -382,8 +389,7 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 	if len(s.commands) > 0 && runsHidden(name, c.words[1:]) {
 		return true
 	}
-	// An option in front is one of eval, of zsh, or of time, which is a program for sh.
-	if !slices.Contains(wrappers, name) && name[:min(1, len(name))] != "-" {
+	if !wraps(name) {
 		return false
 	}
 	// Any of its words may begin the command that it runs, or be its text.
@@ -428,6 +434,10 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 	}
 	return false
 }
+
+// wraps reports whether a program runs a command that is among its words. An option as its name is one
+// of eval, of zsh, or of time, which is a program for sh.
+func wraps(name string) bool { return strings.HasPrefix(name, "-") || slices.Contains(wrappers, name) }
 
 // deniesText reports whether a word that may be the text of commands has one that is denied.
 func (s *Shell) deniesText(text string, at Place, depth int) bool {
@@ -609,7 +619,9 @@ func (s *Shell) Runners() []string {
 	for i := range s.commands {
 		p := &s.commands[i]
 		name := p.words[0].text
-		if len(p.words) > 1 && (slices.Contains(shells, name) || slices.Contains(wrappers, name) || hiding[name] == nil && runsHidden(name, nil)) {
+		_, hides := hiding[unversioned(name)]
+		last := &p.words[len(p.words)-1]
+		if len(p.words) > 1 && (slices.Contains(shells, name) || slices.Contains(wrappers, name) || hides && last.rest && last.option || hiding[name] == nil && runsHidden(name, nil)) {
 			out = append(out, p.String())
 		}
 	}
