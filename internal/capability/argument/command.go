@@ -445,8 +445,9 @@ func (r *collector) redirection(x *syntax.Redirect) {
 	descriptor := (x.Op == syntax.DplIn || x.Op == syntax.DplOut) && strings.Trim(strings.TrimSuffix(name.text, "-"), "0123456789") == ""
 	f := file{name: name, moved: r.moved, source: r.text[x.Pos().Offset():x.Word.End().Offset()]}
 	reads := x.Op == syntax.RdrIn || x.Op == syntax.DplIn || x.Op == syntax.RdrInOut
-	if !name.unsure && (descriptor || freeFile(name.text, !reads || x.Op == syntax.RdrInOut)) {
-		if !descriptor && !reads && name.text != "/dev/null" {
+	writes := !reads || x.Op == syntax.RdrInOut
+	if !name.unsure && (descriptor || freeFile(name.text, writes)) {
+		if !descriptor && writes && name.text != "/dev/null" {
 			f.write = true
 			r.outputs = append(r.outputs, f)
 		}
@@ -458,7 +459,7 @@ func (r *collector) redirection(x *syntax.Redirect) {
 	if reads {
 		r.command.files = append(r.command.files, f)
 	}
-	if !reads || x.Op == syntax.RdrInOut {
+	if writes {
 		f.write = true
 		r.command.files = append(r.command.files, f)
 	}

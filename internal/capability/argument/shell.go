@@ -277,7 +277,7 @@ func (s *Shell) refuses(c *simple, at Place) string {
 	switch {
 	case c.known || c.harmless():
 		return ""
-	case (c.moved || c.dir != "") && strings.Contains(name, "/") && name[0] != '/':
+	case c.strays(name):
 		return "the folder of the program is known only when it runs"
 	}
 	for i := range s.commands {
@@ -313,6 +313,11 @@ func (s *Shell) refuses(c *simple, at Place) string {
 		}
 	}
 	return ""
+}
+
+// strays reports whether a program is found from the folder of a cd before.
+func (c *simple) strays(name string) bool {
+	return (c.moved || c.dir != "") && strings.Contains(name, "/") && name[0] != '/'
 }
 
 // harmless reports whether a command does nothing.
@@ -619,9 +624,9 @@ func (s *Shell) Runners() []string {
 	for i := range s.commands {
 		p := &s.commands[i]
 		name := p.words[0].text
-		_, hides := hiding[unversioned(name)]
+		list, hides := hiding[unversioned(name)]
 		last := &p.words[len(p.words)-1]
-		if len(p.words) > 1 && (slices.Contains(shells, name) || slices.Contains(wrappers, name) || hides && last.rest && last.option || hiding[name] == nil && runsHidden(name, nil)) {
+		if len(p.words) > 1 && (slices.Contains(shells, unversioned(name)) || slices.Contains(wrappers, name) || hides && (list == nil || last.rest && last.option)) {
 			out = append(out, p.String())
 		}
 	}

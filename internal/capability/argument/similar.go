@@ -109,12 +109,15 @@ func (c *simple) similar() (string, bool) {
 		}
 	}
 	name := c.words[0].text
+	if c.strays(name) {
+		return "", false
+	}
 	said, option := c.said()
 	last = max(last, len(said)-1)
-	_, hides := hiding[program(name)]
+	_, hides := hiding[unversioned(program(name))]
 	exact := option || strings.Contains(name, "/") ||
 		slices.ContainsFunc(destructive, func(d string) bool { return d == said[0] || strings.HasPrefix(strings.Join(said, " ")+" ", d+" ") }) ||
-		slices.Contains(shells, name) || slices.Contains(wrappers, name) || hides && name != "git" && name != "npm" || name == "cd"
+		slices.Contains(shells, unversioned(name)) || slices.Contains(wrappers, name) || hides && name != "git" && name != "npm" || name == "cd"
 	text := strings.Join(words, " ")
 	if !exact {
 		text = strings.Join(words[:last+1], " ") + " **"
