@@ -442,7 +442,7 @@ func (r *collector) redirection(x *syntax.Redirect) {
 	}
 	r.data(x.Word)
 	name := unquote(x.Word, false)
-	descriptor := (x.Op == syntax.DplIn || x.Op == syntax.DplOut) && strings.Trim(strings.TrimSuffix(name.text, "-"), "0123456789") == ""
+	descriptor := (x.Op == syntax.DplIn || x.Op == syntax.DplOut) && (name.text == "-" || strings.Trim(name.text, "0123456789") == "") // for zsh 2- is a file
 	f := file{name: name, moved: r.moved, source: r.text[x.Pos().Offset():x.Word.End().Offset()]}
 	reads := x.Op == syntax.RdrIn || x.Op == syntax.DplIn || x.Op == syntax.RdrInOut
 	writes := !reads || x.Op == syntax.RdrInOut

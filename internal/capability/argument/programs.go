@@ -17,7 +17,7 @@ var setsState = []string{
 var setOptions = []string{"-e", "-u", "-x", "-eu", "-ex", "-ux", "-eux", "-euo", "-euxo", "-exo", "-eo", "-uo", "-o", "errexit", "nounset", "pipefail", "xtrace"}
 
 // evaluates are builtins that take a word as the name of a variable or as arithmetic, in Bash or in zsh.
-var evaluates = []string{"test", "[", "printf", "wait", "exit", "return", "break", "continue", "shift", "kill", "ulimit"}
+var evaluates = []string{"test", "[", "printf", "wait", "exit", "return", "break", "continue", "shift", "ulimit"}
 
 // runsValue are variables whose values programs and shells run as a command.
 var runsValue = []string{
