@@ -76,6 +76,8 @@ func TestPath_Match(t *testing.T) {
 		{`{"below":"."}`, "..", nowhere, Maybe},
 		{`{"below":"."}`, "a/../..", nowhere, Maybe},
 		{`{"below":"."}`, "/etc", nowhere, Maybe},
+		{`{"below":"."}`, " ~/.ssh", nowhere, Maybe},
+		{`{"below":"."}`, "\u00a0/etc", nowhere, Maybe},
 		{`{"below":"./docs/"}`, "docs/a", nowhere, Yes},
 
 		// Places.
