@@ -128,7 +128,7 @@ func (l *linter) arguments(p *Pattern, key, tool string) {
 	if p.class != classText || p.meant || p.text.class == textExact {
 		return
 	}
-	better := ""
+	var better string
 	switch {
 	case slices.Contains(commandKeys, key):
 		words := strings.Fields(strings.ReplaceAll(p.text.glob.String(), "**", "*"))

@@ -201,7 +201,7 @@ func (c *scoped) similar() []Scope {
 	for name, v := range c.args.Members {
 		key := name.Text()
 		var value map[string]any
-		matcher := ""
+		var matcher string
 		switch {
 		case slices.Contains(commandKeys, key):
 			matcher, value = "$shell", similarCommand(v.Text(), c.dir)

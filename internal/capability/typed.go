@@ -127,8 +127,8 @@ func (t *typed) covers(u *typed, w *Work) bool {
 	return false
 }
 
-// verdicts returns what each part of the commands in v is, for every command that a pattern
-// in p has a rule for.
+// verdicts returns what each part of the commands, each path and each URL in v is, as far as
+// a pattern in p has a rule for it.
 func (p *Pattern) verdicts(v protocol.Value, m Mode, w *Work) []string {
 	var out []string
 	switch {
@@ -148,6 +148,23 @@ func (p *Pattern) verdicts(v protocol.Value, m Mode, w *Work) []string {
 				out = append(out, "  "+part+" is not allowed: "+line.Why)
 			}
 		}
+	case p.class == classTyped && v.Type() == protocol.TypeString:
+		verdict, says := argument.Yes, " is allowed"
+		if p.typed.path != nil {
+			verdict = p.typed.path.Match(v.Text(), w.place)
+		} else {
+			verdict = p.typed.url.Match(v.Text())
+		}
+		switch verdict {
+		case argument.No:
+			says = " is none of the " + p.typed.String()
+		case argument.Maybe:
+			says = " is not certain to be one of the " + p.typed.String()
+			if p.typed.path != nil && w.place.Root == "" {
+				says += "; the participant that runs the call has no root"
+			}
+		}
+		out = append(out, "  "+short(quote(v.Text()))+says)
 	case p.class == classObject:
 		for i := range p.fields {
 			f := &p.fields[i]

@@ -78,7 +78,7 @@ func TestTyped_Errors(t *testing.T) {
 		"unknown matcher":  {`{"a":{"$sh":{}}}`, "capability at /payload/params/arguments/a/$sh: unknown matcher $sh; there are $shell, $path, $url and $text, and a JSONPath begins with $. or $["},
 		"not alone":        {`{"a":{"$shell":{"commands":"ls"},"b":"c"}}`, "capability at /payload/params/arguments/a/$shell: $shell must be the only key of its object"},
 		"no command":       {`{"a":{"$shell":{}}}`, "capability at /payload/params/arguments/a/$shell: it names no command"},
-		"no object":        {`{"a":{"$shell":"git"}}`, "capability at /payload/params/arguments/a/$shell: it must be an object with some of commands, write, read, env"},
+		"no object":        {`{"a":{"$shell":"git"}}`, "capability at /payload/params/arguments/a/$shell: it must be an object; its keys are commands, write, read, env"},
 		"unknown key":      {`{"a":{"$shell":{"command":"git"}}}`, "capability at /payload/params/arguments/a/$shell/command: it is unknown; use commands, write, read, env"},
 		"star as program":  {`{"a":{"$shell":{"commands":["ls","** x"]}}}`, `capability at /payload/params/arguments/a/$shell/commands/1: "** x" must begin with the name of a program, without a star`},
 		"words after rest": {`{"a":{"$shell":{"commands":"git ** x"}}}`, `capability at /payload/params/arguments/a/$shell/commands: "git ** x" has words after **, which stands for all further words`},
@@ -165,6 +165,21 @@ func TestTyped_Work(t *testing.T) {
 	deny := mustParse(t, withArguments(`{"command":{"$shell":{"commands":["rm **"]}}}`)).asDeny()
 	if !deny.match(r, &none) {
 		t.Error("a deny rule does not match without work left")
+	}
+}
+
+func TestTyped_ExplainPaths(t *testing.T) {
+	set := NewSet(mustParse(t, withArguments(`{"file_path":{"$path":{"below":"docs"}},"url":{"$url":{"host":"example.com"}}}`)))
+	for arguments, want := range map[string]string{
+		`{"file_path":"docs/a"}`:         `  "docs/a" is allowed`,
+		`{"file_path":"src/a"}`:          `  "src/a" is none of the paths below docs`,
+		`{"file_path":"/repo/docs/a"}`:   `  "/repo/docs/a" is not certain to be one of the paths below docs; the participant that runs the call has no root`,
+		`{"url":"https://evil.example"}`: `  "https://evil.example" is none of the http or https URLs of example.com`,
+	} {
+		got := set.Explain(callOf(t, "x", arguments))
+		if len(got) != 2 || got[1] != want {
+			t.Errorf("%s: got %q, want %s", arguments, got, want)
+		}
 	}
 }
 

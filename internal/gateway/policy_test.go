@@ -97,7 +97,7 @@ func TestPolicy_InForce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stored.Close() //nolint:errcheck // it was only read
+	defer stored.Close()
 	current, err = gateway.StoredPolicy(data, "lab")
 	if err != nil {
 		t.Fatal(err)

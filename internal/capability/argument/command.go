@@ -97,7 +97,7 @@ func parse(text string, depth int) *Command {
 		r.hide("commands are nested too deep")
 		return r.command
 	}
-	p := parsers.Get().(*syntax.Parser)
+	p := parsers.Get().(*syntax.Parser) //nolint:forcetypeassert // the pool holds nothing else
 	defer parsers.Put(p)
 	tree, err := p.Parse(strings.NewReader(text), "")
 	if err != nil {

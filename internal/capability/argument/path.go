@@ -274,7 +274,7 @@ func readLocation(text string) (location, error) {
 		case segment == "" || segment == ".":
 		case segment == "..":
 			if !l.ascend() {
-				return location{}, errors.New("it leaves the home by ..")
+				return location{}, errors.New("it leaves the home")
 			}
 		case strings.HasSuffix(segment, ".") || strings.HasSuffix(segment, " "):
 			return location{}, fmt.Errorf("the segment %q ends with a dot or space, which Windows ignores", segment)

@@ -193,7 +193,7 @@ func TestPath_Match(t *testing.T) {
 		// Drives.
 		{windowC, `C:\Work\Docs\a.txt`, nowhere, Yes},
 		{windowC, `c:/work/DOCS/a.txt`, nowhere, Yes},
-		{windowC, `C:\Work\Docs\..\other`, nowhere, No},
+		{windowC, `C:\Work\Docs\..\else`, nowhere, No},
 		{windowC, `C:\Work\Docs2`, nowhere, No},
 		{windowC, `D:\Work\Docs\a`, nowhere, No},
 		{windowC, `C:\..\..\Work\Docs\a`, nowhere, Yes},

@@ -55,7 +55,7 @@ import (
 // configuration: after a change of directory git is not certain to read only. git may read all of the
 // repository, whichever operands it has; "." stands for it. git status, diff and describe may refresh the
 // index.
-var readers = map[string]string{
+var readers = map[string]string{ //nolint:gosec // no credentials: names of options
 	// Files.
 	"ls":       "files .; 1AaBbCcdFfGgHhiklLmNnoPpQqRrSstTUuvXxZ; all almost-all author block-size: classify? color? dereference directory escape file-type format: full-time group-directories-first hide: human-readable hyperlink? ignore: ignore-backups indicator-style: inode kibibytes literal no-group numeric-uid-gid quote-name quoting-style: recursive reverse show-control-chars si size sort: time: time-style: width: zero",
 	"cat":      "files; AbeEnstTuv; number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank",

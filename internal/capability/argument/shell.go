@@ -277,7 +277,7 @@ func (s *Shell) refuses(c *simple, at Place) string {
 	switch {
 	case c.known || c.harmless():
 		return ""
-	case c.strays(name):
+	case c.strays(name, at):
 		return "the folder of the program is known only when it runs"
 	}
 	for i := range s.commands {
@@ -299,7 +299,7 @@ func (s *Shell) refuses(c *simple, at Place) string {
 	switch {
 	case !ok:
 		return "no pattern of a command matches, and it may do more than read"
-	case (c.moved || c.dir != "") && program(name) == "git":
+	case c.elsewhere(at) && program(name) == "git":
 		return "git runs what the folder configures, which is known only when it runs"
 	case s.readAny || s.read == nil:
 		return ""
@@ -315,9 +315,15 @@ func (s *Shell) refuses(c *simple, at Place) string {
 	return ""
 }
 
-// strays reports whether a program is found from the folder of a cd before.
-func (c *simple) strays(name string) bool {
-	return (c.moved || c.dir != "") && strings.Contains(name, "/") && name[0] != '/'
+// strays reports whether a program is found from another folder than the root, by a cd in this
+// command or in one before.
+func (c *simple) strays(name string, at Place) bool {
+	return c.elsewhere(at) && strings.Contains(name, "/") && name[0] != '/'
+}
+
+// elsewhere reports whether a command may not run in the root.
+func (c *simple) elsewhere(at Place) bool {
+	return c.moved || c.dir != "" || at.Root != "" && at.Dir != "" && path.Clean(at.Dir) != path.Clean(at.Root)
 }
 
 // harmless reports whether a command does nothing.

@@ -109,7 +109,7 @@ func (c *simple) similar() (string, bool) {
 		}
 	}
 	name := c.words[0].text
-	if c.strays(name) {
+	if c.strays(name, Place{}) {
 		return "", false
 	}
 	said, option := c.said()

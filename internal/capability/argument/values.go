@@ -27,7 +27,7 @@ const (
 // checkKeys reports an error unless a value is an object with no other keys.
 func checkKeys(v protocol.Value, keys ...string) error {
 	if v.Type() != protocol.TypeObject {
-		return &Error{Err: fmt.Errorf("it must be an object with some of %s", strings.Join(keys, ", "))}
+		return &Error{Err: fmt.Errorf("it must be an object; its keys are %s", strings.Join(keys, ", "))}
 	}
 	for key := range v.Members {
 		if !slices.Contains(keys, key.Text()) {

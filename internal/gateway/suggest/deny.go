@@ -51,13 +51,14 @@ func uncommanded(level string) func(*call) *rule {
 // addDenial adds a candidate, or widens another one by it.
 func (g *group) addDenial(list []*candidate, c *candidate) []*candidate {
 	for i, x := range list {
-		tree, ok := merge(x.rule.tree, c.rule.tree, "")
-		if !ok {
+		merged, ok := merge(x.rule.tree, c.rule.tree, "")
+		tree, isObject := merged.(map[string]any)
+		if !ok || !isObject {
 			continue
 		}
-		if both := compile(tree.(map[string]any)); both != nil {
-			if merged := g.denial(both, slices.Concat(x.calls, c.calls)); merged != nil {
-				list[i] = merged
+		if both := compile(tree); both != nil {
+			if wider := g.denial(both, slices.Concat(x.calls, c.calls)); wider != nil {
+				list[i] = wider
 				return list
 			}
 		}

@@ -37,7 +37,7 @@ func (c *candidate) words() string {
 		args = maps.Clone(params)
 		delete(args, "name")
 	}
-	text := ""
+	var text string
 	switch {
 	case len(typed) > 0:
 		text = tool + ": " + strings.Join(typed, "; ")

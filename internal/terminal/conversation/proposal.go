@@ -222,7 +222,7 @@ func (p *Proposal) Hint() string {
 func (m *Model) approve(args string) {
 	length := time.Duration(0)
 	if words := strings.Fields(args); len(words) > 1 && words[len(words)-2] == "for" {
-		ok := false
+		var ok bool
 		length, ok = lifetime(words[len(words)-1])
 		if !ok {
 			m.printLines(ErrorBlock, "Usage: /approve [N|ID] [HOST] [for TIME], for example /approve 1 for 10m.")
