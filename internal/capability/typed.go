@@ -149,7 +149,8 @@ func (p *Pattern) verdicts(v protocol.Value, m Mode, w *Work) []string {
 			}
 		}
 	case p.class == classTyped && v.Type() == protocol.TypeString:
-		verdict, says := argument.Yes, " is allowed"
+		var verdict argument.Verdict
+		says := " is allowed"
 		if p.typed.path != nil {
 			verdict = p.typed.path.Match(v.Text(), w.place)
 		} else {

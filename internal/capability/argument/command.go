@@ -1,6 +1,7 @@
 package argument
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -87,7 +88,7 @@ func parse(text string, depth int) *Command {
 	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }):
 		r.hide("it contains a control character")
 		return r.command
-	case continued.MatchString(text):
+	case strings.Contains(text, "\\\n") && continued.MatchString(text):
 		r.hide("a line ends with a backslash where shells read it differently")
 		return r.command
 	case strings.Count(text, "(")+strings.Count(text, "{")+strings.Count(text, "`")+strings.Count(text, "?") > maxBrackets:
@@ -97,9 +98,7 @@ func parse(text string, depth int) *Command {
 		r.hide("commands are nested too deep")
 		return r.command
 	}
-	p := parsers.Get().(*syntax.Parser) //nolint:forcetypeassert // the pool holds nothing else
-	defer parsers.Put(p)
-	tree, err := p.Parse(strings.NewReader(text), "")
+	tree, err := parseBash(text)
 	if err != nil {
 		r.hide("it cannot be parsed as Bash: " + err.Error())
 		return r.command
@@ -134,6 +133,19 @@ func parse(text string, depth int) *Command {
 		r.command.files[i].moved = r.command.files[i].moved || r.wanders
 	}
 	return r.command
+}
+
+// parseBash parses a text. A fault of the parser is an error: the text is a stranger's.
+func parseBash(text string) (tree *syntax.File, err error) {
+	p := parsers.Get().(*syntax.Parser) //nolint:forcetypeassert // the pool holds nothing else
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("the parser failed: %v", fault)
+			return
+		}
+		parsers.Put(p)
+	}()
+	return p.Parse(strings.NewReader(text), "")
 }
 
 // collector collects the parts of a command from its syntax tree.
