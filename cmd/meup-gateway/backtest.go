@@ -322,7 +322,7 @@ func printBacktest(w io.Writer, r *backtest.Report) error {
 		fmt.Fprintf(&out, "%s not visible to the token. A grant among them is not known here; use the token of a participant with the capability observe.\n", were(r.Unseen, "entry", "entries"))
 	}
 	if r.Unjudged > 0 {
-		fmt.Fprintf(&out, "%s not be compared: what decides about them is not in the log any more.\n", textutil.Count(r.Unjudged, "envelope")+" could")
+		fmt.Fprintf(&out, "%s could not be compared: what decides about them is not in the log any more.\n", textutil.Count(r.Unjudged, "envelope"))
 	}
 	for i := range r.Groups {
 		g := &r.Groups[i]

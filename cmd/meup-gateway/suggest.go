@@ -179,8 +179,12 @@ func printSuggestions(w io.Writer, r *suggest.Report) error {
 	case n == 0:
 		out.WriteString("No rule is suggested.\n")
 	default:
-		fmt.Fprintf(&out, "%s. Together they would have asked %s fewer and let through %s that were rejected.\n",
-			textutil.Count(n, "suggestion"), textutil.Count(r.Fewer, "time"), textutil.Count(r.LetThrough, "call"))
+		who := "Together they"
+		if n == 1 {
+			who = "It"
+		}
+		fmt.Fprintf(&out, "%s. %s would have asked %s fewer and let through %s that were rejected.\n",
+			textutil.Count(n, "suggestion"), who, textutil.Count(r.Fewer, "time"), textutil.Count(r.LetThrough, "call"))
 	}
 	if r.Unseen > 0 {
 		fmt.Fprintf(&out, "%s not visible to the token; decisions among them are not known here. Use the token of a participant with the capability observe.\n", were(r.Unseen, "entry", "entries"))

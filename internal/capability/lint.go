@@ -95,6 +95,17 @@ var knownTools = []string{
 
 var urlKeys = []string{"url", "uri"}
 
+// RelativePaths reports whether the capability compares paths with relative ones.
+func (c *Capability) RelativePaths() bool { return c.payload != nil && c.payload.relativePaths() }
+
+func (p *Pattern) relativePaths() bool {
+	if p.class == classTyped && (p.typed.path != nil && p.typed.path.Relative() || p.typed.shell != nil && p.typed.shell.Relative()) {
+		return true
+	}
+	return slices.ContainsFunc(p.fields, func(f field) bool { return f.value.relativePaths() }) ||
+		slices.ContainsFunc(p.alts, func(x Pattern) bool { return x.relativePaths() })
+}
+
 // tool returns the tool whose calls the pattern of a payload matches; "": several.
 func (p *Pattern) tool() string {
 	for _, key := range []string{"params", "name"} {

@@ -143,16 +143,6 @@ func (c *scoped) in() string {
 	return ", in " + c.dir
 }
 
-// hasCommand reports whether an argument is a command.
-func (c *scoped) hasCommand() bool {
-	for key := range c.args.Members {
-		if slices.Contains(commandKeys, key.Text()) {
-			return true
-		}
-	}
-	return false
-}
-
 // open are the arguments beside a command, a path or a URL that may be others in similar calls.
 // They do not change which command is run, or which file or host is used.
 var open = map[string][]string{
@@ -165,7 +155,7 @@ var open = map[string][]string{
 }
 
 func (c *scoped) same() []Scope {
-	title, command := "exactly this call", c.hasCommand()
+	title, command := "exactly this call", hasCommand(c.args)
 	if command {
 		title = "exactly this command"
 	}

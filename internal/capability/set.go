@@ -50,8 +50,8 @@ func (s *Set) Decide(r *Request) Decision {
 }
 
 // Explain returns a sentence for each capability of the set, for deny rules first: the
-// capability, and why it selects a request, or the first part that does not match. For a
-// rule of shell commands, a line for each part of the command follows. It contains values of the payload: show it to participants that may see the envelope, do
+// capability, and why it selects a request, or the first part that does not match. For typed
+// patterns, a line for each part of a command, path and URL follows. It contains values of the payload: show it to participants that may see the envelope, do
 // not log it.
 func (s *Set) Explain(r *Request) []string {
 	var out []string

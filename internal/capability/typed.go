@@ -127,8 +127,8 @@ func (t *typed) covers(u *typed, w *Work) bool {
 	return false
 }
 
-// verdicts returns what each part of the commands, each path and each URL in v is, as far as
-// a pattern in p has a rule for it.
+// verdicts says, in a line each, whether typed patterns in p match the parts of commands, the paths
+// and the URLs in v, and why not.
 func (p *Pattern) verdicts(v protocol.Value, m Mode, w *Work) []string {
 	var out []string
 	switch {

@@ -55,10 +55,10 @@ func spacePolicy(s *config.Space) api.SpacePolicy {
 	for i := range s.Participants {
 		x := &s.Participants[i]
 		p.Participants[x.ID] = texts(x.Capabilities)
-		if x.Root != "" && p.Roots == nil {
-			p.Roots = make(map[protocol.ParticipantID]string)
-		}
 		if x.Root != "" {
+			if p.Roots == nil {
+				p.Roots = make(map[protocol.ParticipantID]string)
+			}
 			p.Roots[x.ID] = x.Root
 		}
 	}

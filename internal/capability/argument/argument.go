@@ -1,10 +1,10 @@
 // Package argument matches the arguments of tool calls by what they mean: shell
 // commands, paths and URLs.
 //
-// A match has three results. An allowing rule needs [Yes]: it is certain that the
-// argument means what the rule says. A deny rule needs only that it is not [No].
-// A text that cannot be read, or whose meaning is known only when it runs, is
-// [Maybe], so it passes no allowing rule and no deny rule.
+// A path or a URL has three results. An allowing rule needs [Yes]: it is certain that
+// the argument means what the rule says. A deny rule needs only that it is not [No].
+// A text that cannot be read is [Maybe], so it passes no allowing rule and no deny
+// rule. A command is read in two ways instead: [Shell.Allows] and [Shell.Denies].
 //
 // Nothing here reads a file system: symbolic links are invisible.
 package argument

@@ -100,6 +100,11 @@ func parsePath(v protocol.Value, more ...string) (*Path, error) {
 	return p, nil
 }
 
+// Relative reports whether a folder is relative, so that absolute paths match it only in a known place.
+func (p *Path) Relative() bool {
+	return slices.ContainsFunc(p.below, func(l location) bool { return l.kind == relative })
+}
+
 // String describes the paths.
 func (p *Path) String() string { return p.source }
 

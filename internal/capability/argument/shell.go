@@ -40,7 +40,7 @@ const maxWrapped = 256
 //	-**       all further words
 //
 // Quotes and blanks of a command make no difference. A word with an expansion is matched by
-// no pattern of an allowing rule and by every pattern of a deny rule. In a deny rule further
+// no word of a pattern of an allowing rule, and by any of a deny rule. In a deny rule further
 // words may follow a pattern, options may stand anywhere, the folder of the program does not
 // count, and commands in the words of others (sudo, xargs, sh -c) are looked at too.
 type Shell struct {
@@ -622,6 +622,11 @@ var sedRuns = regexp.MustCompile(`(^|[\d$/,;{}!\s])e(\s|$)|[^\w\s-][gpiImM\d]*e[
 // isQuestion reports whether a program says something about itself and ends at the option.
 func isQuestion(option string) bool {
 	return slices.Contains([]string{"--version", "-V", "-v", "--help", "-h"}, option)
+}
+
+// Relative reports whether a folder for redirections or operands is relative.
+func (s *Shell) Relative() bool {
+	return s.write != nil && s.write.Relative() || s.read != nil && s.read.Relative()
 }
 
 // Runners returns the patterns of programs that run other commands.

@@ -242,7 +242,7 @@ func (r *Report) Summary() string {
 	}
 	times := func(n int, text string) {
 		if n > 0 {
-			parts = append(parts, "asked "+strings.Replace(textutil.Count(n, "time"), "1 time", "once", 1)+" "+text)
+			parts = append(parts, "asked "+textutil.Count(n, "time")+" "+text)
 		}
 	}
 	times(r.Allowed, "fewer")

@@ -154,6 +154,23 @@ func (r *resolver) lint(s *Space, n *node) {
 	}
 	for i, m := range n.get("participants").entries() {
 		r.lintHolder(s.Participants[i].ID, s.Participants[i].Capabilities, m, known)
+		if !m.value.faulty {
+			r.lintPaths(s, &s.Participants[i], m.value.get("capabilities"))
+		}
+	}
+}
+
+// lintPaths warns about capabilities for calls to a participant without a root whose paths are
+// relative. A participant that calls itself reports its folder.
+func (r *resolver) lintPaths(s *Space, p *Participant, n *node) {
+	for i, c := range p.Capabilities {
+		for j := range s.Participants {
+			host := &s.Participants[j]
+			if host.ID != p.ID && host.Root == "" && c.NamesRecipient(host.ID) && c.RelativePaths() {
+				id := textutil.Shorten(string(host.ID), 40)
+				r.warnf(n.members[i].value, "it compares with relative paths, and %s has no root, so no absolute path matches; set root of %s", id, id)
+			}
+		}
 	}
 }
 

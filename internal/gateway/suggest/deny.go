@@ -51,16 +51,13 @@ func uncommanded(level string) func(*call) *rule {
 // addDenial adds a candidate, or widens another one by it.
 func (g *group) addDenial(list []*candidate, c *candidate) []*candidate {
 	for i, x := range list {
-		merged, ok := merge(x.rule.tree, c.rule.tree, "")
-		tree, isObject := merged.(map[string]any)
-		if !ok || !isObject {
+		both := join(x.rule, c.rule)
+		if both == nil {
 			continue
 		}
-		if both := compile(tree); both != nil {
-			if wider := g.denial(both, slices.Concat(x.calls, c.calls)); wider != nil {
-				list[i] = wider
-				return list
-			}
+		if wider := g.denial(both, slices.Concat(x.calls, c.calls)); wider != nil {
+			list[i] = wider
+			return list
 		}
 	}
 	return append(list, c)

@@ -201,12 +201,7 @@ func (g *group) wholeTool(calls, others, rest []*call) *rule {
 // than the two.
 func (g *group) add(list []*candidate, c *candidate) []*candidate {
 	for _, x := range list {
-		merged, ok := merge(x.rule.tree, c.rule.tree, "")
-		tree, isObject := merged.(map[string]any)
-		if !ok || !isObject {
-			continue
-		}
-		both := compile(tree)
+		both := join(x.rule, c.rule)
 		samples := slices.Concat(x.samples, c.samples)
 		if both == nil || len(g.contradicts(both)) > 0 || slices.ContainsFunc(samples, func(y *call) bool { return !both.allows(y, g.host) }) {
 			continue

@@ -153,6 +153,16 @@ func rewrite(tree map[string]any, change func(key string, v any) any) map[string
 	return out
 }
 
+// join returns the rule for what two rules allow and no more; nil: there is none.
+func join(a, b *rule) *rule {
+	merged, ok := merge(a.tree, b.tree, "")
+	tree, isObject := merged.(map[string]any)
+	if !ok || !isObject {
+		return nil
+	}
+	return compile(tree)
+}
+
 // merge returns a value that matches what two values of patterns match and no more: they
 // differ in one place, in which one of several may stand. false: there is none.
 func merge(a, b any, key string) (any, bool) {

@@ -55,22 +55,23 @@ const (
 )
 
 // Judge returns what the rights of a participant say about a call to these participants,
-// and the capability that allows or denies it; nil: none.
+// and the capability that allows or denies the call; nil: none.
 func (st *State) Judge(id protocol.ParticipantID, to []protocol.ParticipantID, at protocol.ContextPath, call protocol.Value, now time.Time) (Verdict, *capability.Capability) {
 	if st.IsGone(id) {
 		return Refused, nil
 	}
 	rights := st.Ledger.Effective(id, now)
-	decide := func(kind protocol.Kind, to []protocol.ParticipantID) capability.Decision {
-		r := st.Config.Request(id, &protocol.Envelope{Kind: kind, To: to, Context: at}, call)
-		return rights.Decide(&r)
-	}
-	d := decide(protocol.KindMCPRequest, to)
-	switch {
-	case d.Allowed:
+	r := st.Config.Request(id, &protocol.Envelope{Kind: protocol.KindMCPRequest, To: to, Context: at}, call)
+	d := rights.Decide(&r)
+	if d.Allowed {
 		return Allowed, d.By
-	case decide(protocol.KindMCPProposal, nil).Allowed:
-		return Asked, d.By
+	}
+	// A proposal is for all, or for those who would run the call.
+	for _, audience := range [][]protocol.ParticipantID{nil, to} {
+		r.Kind, r.To = protocol.KindMCPProposal, audience
+		if rights.Decide(&r).Allowed {
+			return Asked, d.By
+		}
 	}
 	return Refused, d.By
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -136,7 +137,7 @@ func GrantFor(p *protocol.Envelope, scope *api.Scope, length time.Duration) (gra
 		Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{p.From}, Correlation: protocol.CorrelateTo(p.ID),
 		Payload: encode(grantPayload{Recipient: p.From, Capabilities: []json.RawMessage{scope.Capability}, TTL: length.Seconds(), Reason: "with the approval of " + string(p.ID)}),
 	}
-	return grant, fmt.Sprintf("%s needs no approval for %s for this: %s", termsafe.Words(string(p.From)), length, termsafe.Exact(scope.Title))
+	return grant, fmt.Sprintf("%s needs no approval for this, for %s: %s", termsafe.Words(string(p.From)), textutil.Duration(length), termsafe.Exact(scope.Title))
 }
 
 // grantPayload is the payload of a grant or of a revocation.

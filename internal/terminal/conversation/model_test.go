@@ -391,12 +391,12 @@ func TestApproveFor(t *testing.T) {
 		"granted": {
 			typed: "/approve 1 for 10m", scopes: []api.Scope{{ID: "same"}, similar, {ID: "any"}}, sent: []error{nil, nil},
 			effect: `mcp.request capability.grant{"recipient":"guide","capabilities":["mcp.request"],"ttl_seconds":600,"reason":"with the approval of p1"}`,
-			notes:  "guide needs no approval for 10m0s for this: `ls` with any arguments. /revoke guide ends it.",
+			notes:  "guide needs no approval for this, for 10 minutes: `ls` with any arguments. /revoke guide ends it.",
 		},
 		"the same": {
 			typed: "/approve p1 guide for 90", scopes: []api.Scope{{ID: "same", Title: "exactly this command", Capability: []byte(`"x.a"`)}}, sent: []error{nil, nil},
 			effect: `mcp.request capability.grant{"recipient":"guide","capabilities":["x.a"],"ttl_seconds":90,"reason":"with the approval of p1"}`,
-			notes:  "guide needs no approval for 1m30s for this: exactly this command. /revoke guide ends it.",
+			notes:  "guide needs no approval for this, for 1 minute 30 seconds: exactly this command. /revoke guide ends it.",
 		},
 		"approval refused": {typed: "/approve for 1h", scopes: []api.Scope{similar}, sent: []error{errors.New("late")}, effect: "mcp.request", notes: "Approving proposal 1 failed: late."},
 		"grant refused": {

@@ -119,7 +119,7 @@ func (r *Result) WriteYAML(w io.Writer) error {
 	for _, f := range r.Files {
 		line("#   %s", termsafe.Words(f))
 	}
-	line("# Add them to the capabilities of %s in the configuration of the gateway.", termsafe.Words(r.Participant))
+	line("# Add them to the capabilities of %s in the configuration of the gateway, and set its root to the\n# folder of the project, to which relative paths are relative.", termsafe.Words(r.Participant))
 	effect := ""
 	for i := range r.Capabilities {
 		c := &r.Capabilities[i]
