@@ -172,7 +172,7 @@ func TestGateway_Skips(t *testing.T) {
 			skipped = append(skipped, v.Name)
 		}
 	}
-	if want := []string{"capabilities", "description", "pause", "proposal", "typed"}; !slices.Equal(skipped, want) {
+	if want := []string{"capabilities", "decisions", "description", "pause", "proposal", "typed"}; !slices.Equal(skipped, want) {
 		t.Errorf("skipped %v", skipped)
 	}
 }
