@@ -662,7 +662,7 @@ func unquote(w *syntax.Word, pattern bool) word {
 		case *syntax.Lit:
 			text := x.Value
 			if i == 0 && !pattern && text != "" {
-				u.unsure = text[0] == '=' && len(text) > 1 || text[0] == '~' && !isHome(w)
+				u.unsure = text[0] == '=' && len(text) > 1 || text[0] == '~' && (text != "~" || len(w.Parts) > 1) && !strings.HasPrefix(text, "~/")
 			}
 			for j := 0; j < len(text); j++ {
 				c := text[j]
@@ -711,12 +711,6 @@ func unquote(w *syntax.Word, pattern bool) word {
 	u.text = out.String()
 	u.unsure = u.unsure || brace && list && !pattern
 	return u
-}
-
-// isHome reports whether the tilde of a word is the home folder itself: ~ or ~/….
-func isHome(w *syntax.Word) bool {
-	lit, _ := w.Parts[0].(*syntax.Lit)
-	return lit.Value == "~" && len(w.Parts) == 1 || strings.HasPrefix(lit.Value, "~/")
 }
 
 // Words returns the command of one program with these words, which no shell reads.

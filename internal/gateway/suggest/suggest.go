@@ -235,7 +235,8 @@ func (r *run) suggest(ctx context.Context) error {
 	return nil
 }
 
-// passing returns the candidates that pass a backtest by themselves, and one of them together.
+// passing returns the candidates that pass a backtest by themselves, and the backtest of all of
+// them together.
 func (r *run) passing(ctx context.Context, all []*candidate) ([]*candidate, *backtest.Report, error) {
 	var out []*candidate
 	for _, c := range all {

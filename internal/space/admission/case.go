@@ -43,7 +43,7 @@ func (c *Case) Decide() capability.Decision {
 	r := c.State.Config.Request(c.Sender.ID, c.Envelope, c.Payload)
 	d := rights.Decide(&r)
 	if !d.Allowed && (d.By == nil || !d.By.Deny()) && c.mayGrantDecision() {
-		by := c.mayDecide(rights, c.Proposals[0])
+		by := c.judge(rights, c.Proposals[0])
 		if by.Allowed {
 			return by
 		}
@@ -54,7 +54,7 @@ func (c *Case) Decide() capability.Decision {
 func (c *Case) rights() capability.Rights { return c.State.Ledger.Effective(c.Sender.ID, c.Now) }
 
 // CheckEffect checks what an allowed envelope does: decide on a proposal, change rights,
-// or remove a participant. Administrative envelopes have a check of their own. The error
+// invite or remove a participant. Administrative envelopes have a check of their own. The error
 // is ErrNotDecider or a *protocol.Error.
 func (c *Case) CheckEffect() error {
 	switch c.Envelope.Kind {
@@ -109,7 +109,7 @@ func (c *Case) checkDecision() error {
 			return mismatch(why)
 		}
 	}
-	if !c.mayDecide(c.rights(), x).Allowed {
+	if !c.judge(c.rights(), x).Allowed {
 		return ErrNotDecider
 	}
 	return nil
@@ -123,14 +123,13 @@ func (c *Case) mayGrantDecision() bool {
 	return len(c.Proposals) == 1 && (kind == protocol.KindMCPReject || kind == protocol.KindMCPRequest) && !c.Payload.Get("edited").Bool()
 }
 
-// mayDecide returns whether a participant with these rights may decide on a proposal as
-// the envelope does.
-func (c *Case) mayDecide(rights capability.Rights, x *Proposal) capability.Decision {
+// judge returns what these rights say about a decision on a proposal as the envelope makes it.
+func (c *Case) judge(rights capability.Rights, x *Proposal) capability.Decision {
 	to := c.Envelope.To
 	if c.Envelope.Kind == protocol.KindMCPReject {
 		to = authority.HostOf(x.Payload)
 	}
-	return c.State.Config.MayDecide(rights, x.Envelope, x.Payload, to)
+	return c.State.Config.JudgeDecision(rights, x.Envelope, x.Payload, to)
 }
 
 func mismatch(message string) *protocol.Error {

@@ -178,13 +178,13 @@ func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now tim
 // proposer must be in the space.
 func (st *State) MayDecide(id protocol.ParticipantID, p *protocol.Envelope, now time.Time) bool {
 	proposed := p.ParsePayload()
-	return id != p.From && !st.IsGone(p.From) && st.Config.MayDecide(st.Ledger.Effective(id, now), p, proposed, HostOf(proposed)).Allowed
+	return id != p.From && !st.IsGone(p.From) && st.Config.JudgeDecision(st.Ledger.Effective(id, now), p, proposed, HostOf(proposed)).Allowed
 }
 
-// MayDecide returns whether the capability decide matches a proposal, or its holder
-// could itself send the proposed call to these participants and the space does not
-// require decide.
-func (c *Config) MayDecide(rights capability.Rights, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID) capability.Decision {
+// JudgeDecision returns what rights say about a decision on a proposal. It is allowed if the
+// capability decide matches the proposal, or the holder could itself send the proposed call to
+// these participants and the space does not require decide.
+func (c *Config) JudgeDecision(rights capability.Rights, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID) capability.Decision {
 	place := c.place(p.From, to, proposed)
 	decide := capability.Request{Kind: capability.Decide, Payload: proposed, To: p.To, Context: p.Context, Place: place}
 	d := rights.Decide(&decide)

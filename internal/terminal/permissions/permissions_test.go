@@ -195,9 +195,6 @@ Bash runs ["npm:test"]`},
 	} {
 		t.Run(test.effect+" "+test.rule, func(t *testing.T) {
 			text := `{"permissions":{"` + test.effect + `":[` + string(encode(test.rule)) + `]}}`
-			if strings.HasSuffix(test.effect, "Allowlist") {
-				text = `{"` + test.effect + `":[` + string(encode(test.rule)) + `]}`
-			}
 			if got := strings.Join(summaries(t, "claude", text, Options{}), "\n"); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
