@@ -244,7 +244,7 @@ func TestServer_SDK(t *testing.T) {
 			}
 			rest := all
 			for _, line := range []string{
-				`"title":"Space lab"`, `**planner** looks at it`, `"text":"I read`, `"title":"files: read"`, `"rawInput":{"path":"a.txt"}`,
+				`"title":"Space lab"`, `**planner** looks at it`, `I read`, `"title":"files: read"`, `"rawInput":{"path":"a.txt"}`,
 				`"status":"completed"`, `the text`, `"status":"pending"`, `**planner** concludes: so it is`,
 				`{"text":"It is fine.","type":"text"},"sessionUpdate":"agent_message_chunk"`, `"stopReason":"end_turn"`, `"user_message_chunk"`, `It is fine.`, `"loaded"`,
 			} {
@@ -253,6 +253,9 @@ func TestServer_SDK(t *testing.T) {
 					t.Fatalf("missing %s in\n%s", line, all)
 				}
 				rest = after
+			}
+			if n := strings.Count(all, "first "); n != 1 { // with the rest of the thought or before it
+				t.Errorf("the thought begins %d times in\n%s", n, all)
 			}
 			if !strings.Contains(all, `"title":"planner asks: files: write"`) || !strings.Contains(all, `"rawInput":{"path":"b.txt"}},"options"`) {
 				t.Errorf("no permission in\n%s", all)
