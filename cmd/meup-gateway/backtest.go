@@ -16,6 +16,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway"
@@ -73,12 +74,17 @@ what happened alone.`,
 	fl.StringVar(&f.current, "current", "", "the configuration in force (default: the one of the gateway)")
 	fl.StringVar(&f.space, "space", "", "space (default: all of the log)")
 	fl.StringVar(&f.since, "since", "", "only envelopes from then on: a day, a time (RFC 3339), a duration before now (24h, 30d), or the id of an envelope")
+	f.registerLog(fl)
+	fl.IntVar(&f.examples, "examples", 3, "examples of a group")
+	return c
+}
+
+// registerLog adds the flags that name the log and the form of the output.
+func (f *backtestFlags) registerLog(fl *pflag.FlagSet) {
 	fl.StringVar(&f.data, "data", "", "data folder of a stopped gateway (default: the one of the configuration)")
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
-	fl.IntVar(&f.examples, "examples", 3, "examples of a group")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
-	return c
 }
 
 func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer) (err error) {

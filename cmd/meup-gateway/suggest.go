@@ -66,16 +66,13 @@ participant may see; one with the capability observe sees all.`,
 	fl.StringVar(&f.config, "config", "", "the configuration in force (required)")
 	fl.StringVar(&f.space, "space", "", "space (default: the only one of the configuration in the log)")
 	fl.StringVar(&f.since, "since", "", "only decisions from then on: a day, a time (RFC 3339), a duration before now (24h, 30d), or the id of an envelope")
-	fl.StringVar(&f.data, "data", "", "data folder of a stopped gateway (default: the one of the configuration)")
-	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
-	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
+	f.registerLog(fl)
 	fl.IntVar(&f.min, "min", 3, "approvals that a rule needs, or rejections that a deny rule needs")
 	fl.StringSliceVar(&f.approvers, "approver", nil, "participant whose approvals count (default: all but the proposer)")
 	fl.StringSliceVar(&f.never, "never", nil, "tool for which no rule is suggested, such as 'billing_*'")
 	fl.StringVar(&f.unused, "unused", "30d", "list rights that were not used since then: a day, a time, or a duration before now; empty: none")
 	fl.StringVar(&f.write, "write", "", "new file for the configuration with all suggestions")
 	fl.IntVar(&f.examples, "examples", 3, "examples for and against a rule")
-	fl.BoolVar(&f.json, "json", false, "print JSON")
 	return c
 }
 

@@ -93,8 +93,6 @@ var knownTools = []string{
 	"Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "NotebookRead", "WebFetch", "web_fetch",
 }
 
-var urlKeys = []string{"url", "uri"}
-
 // RelativePaths reports whether the capability compares paths with relative ones.
 func (c *Capability) RelativePaths() bool { return c.payload != nil && c.payload.relativePaths() }
 
@@ -140,17 +138,17 @@ func (l *linter) arguments(p *Pattern, key, tool string) {
 		return
 	}
 	var better string
-	switch {
-	case slices.Contains(commandKeys, key):
+	switch ArgumentMatcher(key) {
+	case "$shell":
 		words := strings.Fields(strings.ReplaceAll(p.text.glob.String(), "**", "*"))
 		if len(words) > 0 && glob.HasStar(words[len(words)-1]) {
 			words[len(words)-1] = "**"
 		}
 		better = `{$shell: {commands: ["` + strings.Join(words, " ") + `"]}}`
-	case slices.Contains(protocol.PathArguments, key):
+	case "$path":
 		folder, _, _ := strings.Cut(p.text.glob.String(), "*")
 		better = `{$path: {below: ` + quote(cmp.Or(strings.TrimSuffix(folder, "/"), ".")) + `}}`
-	case slices.Contains(urlKeys, key):
+	case "$url":
 		better = `{$url: {host: […]}}`
 	default:
 		return

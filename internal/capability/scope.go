@@ -191,15 +191,15 @@ func (c *scoped) similar() []Scope {
 	for name, v := range c.args.Members {
 		key := name.Text()
 		var value map[string]any
-		var matcher string
-		switch {
-		case slices.Contains(commandKeys, key):
-			matcher, value = "$shell", similarCommand(v.Text(), c.dir)
+		matcher := ArgumentMatcher(key)
+		switch matcher {
+		case "$shell":
+			value = similarCommand(v.Text(), c.dir)
 			command = true
-		case slices.Contains(protocol.PathArguments, key):
-			matcher, value = "$path", folderOf(key, v.Text(), c.dir)
-		case slices.Contains(urlKeys, key):
-			matcher, value = "$url", hostOf(v.Text())
+		case "$path":
+			value = folderOf(key, v.Text(), c.dir)
+		case "$url":
+			value = hostOf(v.Text())
 		default:
 			continue
 		}
@@ -321,12 +321,11 @@ func (c *scoped) name() string {
 
 // anything returns the title of all calls.
 func (c *scoped) anything() string {
-	for _, kind := range []struct {
-		keys  []string
-		title string
-	}{{commandKeys, "any command"}, {protocol.PathArguments, c.name() + " for any file"}, {urlKeys, c.name() + " for any URL"}} {
+	for _, kind := range []struct{ matcher, title string }{
+		{"$shell", "any command"}, {"$path", c.name() + " for any file"}, {"$url", c.name() + " for any URL"},
+	} {
 		for key := range c.args.Members {
-			if slices.Contains(kind.keys, key.Text()) {
+			if ArgumentMatcher(key.Text()) == kind.matcher {
 				return kind.title
 			}
 		}

@@ -6,6 +6,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+// urlKeys are the names of the arguments in which tools take a URL.
+var urlKeys = []string{"url", "uri"}
+
 // ArgumentMatcher returns the typed pattern for an argument of a tool by its name: $shell,
 // $path or $url; "": it is other text.
 func ArgumentMatcher(name string) string {
