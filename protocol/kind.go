@@ -20,6 +20,7 @@ const (
 	KindMCPProposal Kind = "mcp.proposal"
 	KindMCPWithdraw Kind = "mcp.withdraw"
 	KindMCPReject   Kind = "mcp.reject"
+	KindMCPOpinion  Kind = "mcp.opinion"
 
 	KindReasoningStart       Kind = "reasoning.start"
 	KindReasoningThought     Kind = "reasoning.thought"
@@ -28,6 +29,9 @@ const (
 	KindReasoningQuestion    Kind = "reasoning.question"
 	KindReasoningConclusion  Kind = "reasoning.conclusion"
 	KindReasoningCancel      Kind = "reasoning.cancel"
+
+	KindReviewerPromote Kind = "reviewer.promote"
+	KindReviewerDemote  Kind = "reviewer.demote"
 
 	KindCapabilityGrant    Kind = "capability.grant"
 	KindCapabilityRevoke   Kind = "capability.revoke"
@@ -87,6 +91,14 @@ const (
 	FeedbackNone = "none"
 )
 
+// The verdicts of an opinion: the reviewer would approve the proposal, would reject it,
+// or cannot tell.
+const (
+	OpinionApprove = "approve"
+	OpinionReject  = "reject"
+	OpinionAbstain = "abstain"
+)
+
 // StreamWithdrawn is the reason of a stream.close that takes back the text of the stream:
 // another stream has it from its beginning on, or it is not what it seemed to be.
 const StreamWithdrawn = "withdrawn"
@@ -126,7 +138,8 @@ func readKind(v Value) (Kind, bool) {
 func Kinds() []Kind {
 	return []Kind{
 		KindChat, KindChatAcknowledge, KindChatCancel, KindFeedback,
-		KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject,
+		KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject, KindMCPOpinion,
+		KindReviewerPromote, KindReviewerDemote,
 		KindReasoningStart, KindReasoningThought, KindReasoningObservation, KindReasoningHypothesis,
 		KindReasoningQuestion, KindReasoningConclusion, KindReasoningCancel,
 		KindCapabilityGrant, KindCapabilityRevoke, KindCapabilityGrantAck,
@@ -204,7 +217,7 @@ func (k Kind) ClosesContext() bool {
 // NeedsCorrelation reports whether section 2 requires a correlationId.
 func (k Kind) NeedsCorrelation() bool {
 	switch k {
-	case KindChatAcknowledge, KindChatCancel, KindFeedback, KindMCPResponse, KindMCPWithdraw, KindMCPReject:
+	case KindChatAcknowledge, KindChatCancel, KindFeedback, KindMCPResponse, KindMCPWithdraw, KindMCPReject, KindMCPOpinion:
 		return true
 	}
 	return false
@@ -234,7 +247,7 @@ func (k Kind) IsLive() bool { return k == KindStreamData || k == KindSystemPrese
 func (k Kind) ChangesState() bool {
 	switch k {
 	case KindCapabilityGrant, KindCapabilityRevoke, KindSpaceInvite, KindSpaceKick,
-		KindParticipantPause, KindParticipantResume:
+		KindParticipantPause, KindParticipantResume, KindReviewerPromote, KindReviewerDemote:
 		return true
 	}
 	return k.IsAdministrative()

@@ -270,7 +270,8 @@ func add(counters map[string]prometheus.Counter, value string) {
 var kinds = text(
 	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel, protocol.KindFeedback,
 	protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,
-	protocol.KindMCPWithdraw, protocol.KindMCPReject,
+	protocol.KindMCPWithdraw, protocol.KindMCPReject, protocol.KindMCPOpinion,
+	protocol.KindReviewerPromote, protocol.KindReviewerDemote,
 	protocol.KindReasoningStart, protocol.KindReasoningThought, protocol.KindReasoningObservation,
 	protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion,
 	protocol.KindReasoningConclusion, protocol.KindReasoningCancel,

@@ -201,6 +201,17 @@ class Feedback(TypedDict, total=False):
     note: str
 
 
+class McpOpinion(TypedDict, total=False):
+    """What a reviewer says of the proposal named in correlationId. It decides nothing."""
+
+    # approve: the call can be made; reject: it should not be; abstain: the reviewer cannot tell
+    verdict: Required[Literal["approve", "reject", "abstain"]]
+    # the digest of the call that was judged: the SHA-256 of its method and parameters, in hex
+    call: Required[str]
+    # the grounds, for people to read; at most 2,048 characters
+    reason: str
+
+
 class McpProposal(TypedDict, total=False):
     """A request that its sender may not make itself. Whoever may fulfils it with an mcp.request that names it in
     correlationId."""
@@ -443,6 +454,25 @@ class ReasoningThought(TypedDict, total=False):
     references: Any
 
 
+class ReviewerDemote(TypedDict, total=False):
+    """From now on the reviewer decides nothing. A demotion that names a decision of the reviewer in correlationId
+    says that this decision was wrong."""
+
+    # the reviewer
+    participant_id: Required[str]
+    # why, for people to read
+    reason: str
+
+
+class ReviewerPromote(TypedDict, total=False):
+    """From now on the decisions of the reviewer count."""
+
+    # the reviewer
+    participant_id: Required[str]
+    # why, for people to read
+    reason: str
+
+
 class SpaceInvite(TypedDict, total=False):
     """Makes a token for a participant. The inviter alone gets it, in space.invite-ack."""
 
@@ -561,6 +591,7 @@ PAYLOADS: dict[str, Any] = {
     "chat.cancel": ChatCancel,
     "chat": Chat,
     "feedback": Feedback,
+    "mcp.opinion": McpOpinion,
     "mcp.proposal": McpProposal,
     "mcp.reject": McpReject,
     "mcp.request": McpRequest,
@@ -583,6 +614,8 @@ PAYLOADS: dict[str, Any] = {
     "reasoning.question": ReasoningQuestion,
     "reasoning.start": ReasoningStart,
     "reasoning.thought": ReasoningThought,
+    "reviewer.demote": ReviewerDemote,
+    "reviewer.promote": ReviewerPromote,
     "space.invite": SpaceInvite,
     "space.kick": SpaceKick,
     "stream.close": StreamClose,

@@ -217,6 +217,17 @@ export type Feedback = {
   readonly [key: string]: unknown;
 };
 
+/** What a reviewer says of the proposal named in correlationId. It decides nothing. */
+export type McpOpinion = {
+  /** Approve: the call can be made; reject: it should not be; abstain: the reviewer cannot tell */
+  readonly verdict: "approve" | "reject" | "abstain";
+  /** The digest of the call that was judged: the SHA-256 of its method and parameters, in hex */
+  readonly call: string;
+  /** The grounds, for people to read; at most 2,048 characters */
+  readonly reason?: string;
+  readonly [key: string]: unknown;
+};
+
 /** A request that its sender may not make itself. Whoever may fulfils it with an mcp.request that names it in correlationId. */
 export type McpProposal = {
   readonly method: string;
@@ -446,6 +457,24 @@ export type ReasoningThought = {
   readonly [key: string]: unknown;
 } & ({ readonly message: unknown } | { readonly content: unknown });
 
+/** From now on the reviewer decides nothing. A demotion that names a decision of the reviewer in correlationId says that this decision was wrong. */
+export type ReviewerDemote = {
+  /** The reviewer */
+  readonly participant_id: ParticipantID;
+  /** Why, for people to read */
+  readonly reason?: string;
+  readonly [key: string]: unknown;
+};
+
+/** From now on the decisions of the reviewer count. */
+export type ReviewerPromote = {
+  /** The reviewer */
+  readonly participant_id: ParticipantID;
+  /** Why, for people to read */
+  readonly reason?: string;
+  readonly [key: string]: unknown;
+};
+
 /** Makes a token for a participant. The inviter alone gets it, in space.invite-ack. */
 export type SpaceInvite = {
   /** The id of the participant who is invited */
@@ -564,6 +593,7 @@ export interface Payloads {
   readonly "chat.cancel": ChatCancel;
   readonly "chat": Chat;
   readonly "feedback": Feedback;
+  readonly "mcp.opinion": McpOpinion;
   readonly "mcp.proposal": McpProposal;
   readonly "mcp.reject": McpReject;
   readonly "mcp.request": McpRequest;
@@ -586,6 +616,8 @@ export interface Payloads {
   readonly "reasoning.question": ReasoningQuestion;
   readonly "reasoning.start": ReasoningStart;
   readonly "reasoning.thought": ReasoningThought;
+  readonly "reviewer.demote": ReviewerDemote;
+  readonly "reviewer.promote": ReviewerPromote;
   readonly "space.invite": SpaceInvite;
   readonly "space.kick": SpaceKick;
   readonly "stream.close": StreamClose;
