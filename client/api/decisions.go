@@ -51,6 +51,9 @@ type CallDecision struct {
 // DecidedBy says who or what decided on a call.
 type DecidedBy struct {
 	By string `json:"by"` // rule, grant, participant, nobody, unknown
+	// Decider is rule, reviewer or person, of the deciders of the space; "": it had none, or
+	// they did not decide.
+	Decider string `json:"decider,omitempty"`
 	// Participant is who approved, rejected or withdrew a proposal.
 	Participant protocol.ParticipantID `json:"participant,omitempty"`
 	// When is at_once (without a proposal), in_time, or late: the proposal had expired,

@@ -24,6 +24,8 @@ type Proposals struct {
 type Proposal struct {
 	State    string      `json:"state"` // pending, fulfilled, rejected, withdrawn, expired
 	Envelope RawEnvelope `json:"envelope"`
+	// Call is the digest of the call, which opinions name.
+	Call string `json:"call"`
 	// MayDecide means that it is pending, and the participant that reads it may decide.
 	MayDecide bool `json:"may_decide"`
 	// SettledBy is the envelope that settled it; nil if it is pending, or expired at

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,8 +31,8 @@ func newExplain() *cobra.Command {
 		Short: "Shows which capability allows or denies an envelope, and why",
 		Long: `explain checks an envelope (a JSON file, or - for standard input) against the
 configured capabilities of a participant, and prints for each one whether it
-selects the envelope and why. It exits with 0 if the envelope would be allowed
-and with 1 if not.
+selects the envelope and why, and whether a rule of deciders or human_only
+applies. It exits with 0 if the envelope would be allowed and with 1 if not.
 
 Capabilities that were granted or revoked at run time are in the log and not in
 the configuration; explain ignores them.`,
@@ -129,7 +130,7 @@ func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {
 
 func explainAgainst(out io.Writer, s *config.Space, held []*capability.Capability, from protocol.ParticipantID, in *protocol.Inbound) error {
 	e := &in.Envelope
-	c := authority.Config{Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig)}
+	c := authority.Config{Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig), Deciders: s.Deciders}
 	for _, p := range s.Participants {
 		c.Participants[p.ID] = authority.ParticipantConfig{Root: p.Root}
 	}
@@ -143,14 +144,54 @@ func explainAgainst(out io.Writer, s *config.Space, held []*capability.Capabilit
 		return errReported
 	}
 	d := set.Decide(&request)
+	rule := explainDeciders(out, &c, &request)
 	switch {
+	case d.Allowed && e.Kind == protocol.KindMCPProposal && rule != nil && rule.Capability.Deny():
+		fmt.Fprintf(out, "denied by the rule of deciders %s\n", rule.Capability)
+		return errReported
 	case d.Allowed:
 		fmt.Fprintf(out, "allowed by %s\n", d.By)
 		return nil
 	case d.By != nil:
 		fmt.Fprintf(out, "denied by %s\n", d.By)
-	default:
-		fmt.Fprintf(out, "denied: none of %d capabilities selects it\n", len(held))
+		return errReported
 	}
+	if e.Kind == protocol.KindMCPRequest && len(e.Correlation.IDs) == 0 {
+		c.Participants[from] = authority.ParticipantConfig{Root: c.Participants[from].Root, Capabilities: held}
+		verdict, by := c.Ask(authority.NewState(&c).Ledger.Effective(from, time.Now()), request)
+		if verdict == authority.Allowed {
+			fmt.Fprintf(out, "allowed by the rule of deciders %s\n", by)
+			return nil
+		}
+	}
+	fmt.Fprintf(out, "denied: none of %d capabilities selects it\n", len(held))
 	return errReported
+}
+
+// explainDeciders prints what the deciders say about a call or a proposal, and returns the rule
+// that decides on it; nil: none.
+func explainDeciders(out io.Writer, c *authority.Config, request *capability.Request) *authority.Rule {
+	call := *request
+	switch request.Kind {
+	case protocol.KindMCPProposal:
+		call.Kind, call.To = protocol.KindMCPRequest, authority.HostOf(request.Payload)
+	case protocol.KindMCPRequest:
+	default:
+		return nil
+	}
+	if by := c.Deciders.HumanOnlyBy(&call); by != nil {
+		fmt.Fprintf(out, "human_only %s may match it: only people decide on a proposal of it\n", by)
+		return nil
+	}
+	rule := c.Deciders.Rule(&call)
+	switch {
+	case rule == nil:
+	case rule.Capability.Deny() && rule.Reason != "":
+		fmt.Fprintf(out, "the rule of deciders %s rejects a proposal of it: %s\n", rule.Capability, rule.Reason)
+	case rule.Capability.Deny():
+		fmt.Fprintf(out, "the rule of deciders %s rejects a proposal of it\n", rule.Capability)
+	default:
+		fmt.Fprintf(out, "the rule of deciders %s allows it to those that may propose it\n", rule.Capability)
+	}
+	return rule
 }

@@ -48,6 +48,30 @@ func (c *Capability) Deny() bool { return c.deny }
 // String returns the JSON text.
 func (c *Capability) String() string { return string(c.source) }
 
+// Selects reports whether the capability is about envelopes of a kind.
+func (c *Capability) Selects(k protocol.Kind) bool { return c.kind.Match(k) }
+
+// Certain reports whether the patterns certainly match the request, as those of an allowing
+// capability have to.
+func (c *Capability) Certain(r *Request) bool {
+	allowing := *c
+	allowing.deny = false
+	w := newWork(r)
+	return allowing.match(r, &w)
+}
+
+// Possible reports whether the patterns might match the request, as those of a deny rule
+// have to. A request without recipients may be for any.
+func (c *Capability) Possible(r *Request) bool {
+	denying := *c
+	denying.deny, denying.plain = true, false
+	if len(r.To) == 0 {
+		denying.to = nil
+	}
+	w := newWork(r)
+	return denying.match(r, &w)
+}
+
 // match reports whether the capability selects the request. An allowing
 // capability selects requests that it certainly matches, a deny rule requests
 // that it might match.

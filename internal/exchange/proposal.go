@@ -47,13 +47,17 @@ type Call struct {
 
 // ReadCall parses the payload of a request or a proposal.
 func ReadCall(payload protocol.Value) Call {
-	expires, _ := time.Parse(time.RFC3339, payload.Get("expires_at").Text()) // the schema requires a time
 	return Call{
 		Host:      protocol.ParticipantIn(payload, "participant_id"),
 		Edited:    payload.Get("edited").Bool(),
-		ExpiresAt: expires,
+		ExpiresAt: expiry(payload),
 		sum:       sha256.Sum256(canonicalCall(payload)),
 	}
+}
+
+func expiry(payload protocol.Value) time.Time {
+	at, _ := time.Parse(time.RFC3339, payload.Get("expires_at").Text()) // the schema requires a time
+	return at
 }
 
 // canonicalCall encodes the method and the parameters so that equal calls have

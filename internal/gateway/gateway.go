@@ -170,7 +170,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	g.serveBackups(cfg)
 	g.run(func() { g.hub.Run(g.background, time.Second) })
 	g.run(func() { g.hub.SaveSnapshots(g.background, snapshotEvery) })
-	g.run(func() { g.recordGuests(g.background) })
+	g.run(func() { g.keepRecords(g.background) })
 	g.run(func() { g.followDirectory(g.background) })
 	g.run(func() { g.ws.Run(g.background) })
 	g.run(func() { g.watchReadiness(g.background) })
@@ -255,6 +255,7 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	g.admin.moveLocked(cfg.Administration.Space)
 	g.applyLocked()
 	g.admin.mu.Unlock()
+	g.hub.EndPromotions(g.background)
 	if err := g.safety.replace(cfg); err != nil {
 		g.log.Error("the safety settings were not changed", "error", err)
 	}

@@ -249,9 +249,9 @@ func (g *Gateway) closeParts() error {
 	return g.closeLog()
 }
 
-// recordGuests records the guests that are here, see [space.Hub.RecordGuests], once a
-// minute until ctx ends.
-func (g *Gateway) recordGuests(ctx context.Context) {
+// keepRecords records the guests that are here, and which promotions have ended, see
+// [space.Hub.RecordGuests] and [space.Hub.EndPromotions], once a minute until ctx ends.
+func (g *Gateway) keepRecords(ctx context.Context) {
 	t := time.NewTicker(time.Minute)
 	defer t.Stop()
 	for {
@@ -260,6 +260,7 @@ func (g *Gateway) recordGuests(ctx context.Context) {
 			return
 		case <-t.C:
 			g.hub.RecordGuests(ctx)
+			g.hub.EndPromotions(ctx)
 		}
 	}
 }

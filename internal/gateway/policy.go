@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -8,9 +9,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
@@ -45,6 +48,8 @@ func policyOf(cfg *config.Config) policy {
 const (
 	decideCallers  = "callers"
 	decideExplicit = "explicit"
+	modeShadow     = "shadow"
+	modeDecide     = "decide"
 )
 
 func spacePolicy(s *config.Space) api.SpacePolicy {
@@ -65,7 +70,52 @@ func spacePolicy(s *config.Space) api.SpacePolicy {
 	if s.JWT != nil {
 		p.Guests = texts(s.JWT.Capabilities)
 	}
+	if s.Deciders.Configured() {
+		p.Deciders = decidersPolicy(&s.Deciders)
+	}
 	return p
+}
+
+func decidersPolicy(d *authority.Deciders) *api.DecidersPolicy {
+	p := &api.DecidersPolicy{HumanOnly: texts(d.HumanOnly)}
+	for _, r := range d.Rules {
+		p.Rules = append(p.Rules, api.RulePolicy{Capability: json.RawMessage(r.Capability.String()), Reason: r.Reason})
+	}
+	for _, v := range d.Reviewers {
+		r := api.ReviewerPolicy{ID: v.ID, Mode: modeShadow, For: texts(v.For), Decisions: v.Decisions, WithoutMiss: v.WithoutMiss}
+		if v.Decides {
+			r.Mode = modeDecide
+		}
+		p.Reviewers = append(p.Reviewers, r)
+	}
+	for _, s := range d.People {
+		p.People = append(p.People, api.StagePolicy{People: s.People, AfterSeconds: s.After.Seconds()})
+	}
+	return p
+}
+
+// decidersOf returns the deciders of a policy.
+func decidersOf(p *api.DecidersPolicy) (d authority.Deciders, err error) {
+	if p == nil {
+		return d, nil
+	}
+	d.HumanOnly, err = compile(p.HumanOnly)
+	for _, r := range p.Rules {
+		c, fault := capability.ParseJSON(r.Capability)
+		err = cmp.Or(err, fault)
+		d.Rules = append(d.Rules, authority.Rule{Capability: c, Reason: r.Reason})
+	}
+	for _, r := range p.Reviewers {
+		held, fault := compile(r.For)
+		err = cmp.Or(err, fault)
+		d.Reviewers = append(d.Reviewers, authority.Reviewer{
+			ID: r.ID, Decides: r.Mode == modeDecide, For: held, Decisions: r.Decisions, WithoutMiss: r.WithoutMiss,
+		})
+	}
+	for _, s := range p.People {
+		d.People = append(d.People, authority.Stage{People: s.People, After: time.Duration(math.Round(s.AfterSeconds * float64(time.Second)))})
+	}
+	return d, err
 }
 
 func safetyPolicy(s *config.Safety) api.SafetyPolicy {
@@ -109,7 +159,9 @@ func spaceOf(name string, p *api.SpacePolicy) (config.Space, error) {
 		}
 		s.JWT = &config.JWT{Capabilities: held}
 	}
-	return s, nil
+	var err error
+	s.Deciders, err = decidersOf(p.Deciders)
+	return s, err
 }
 
 func compile(list []json.RawMessage) ([]*capability.Capability, error) {

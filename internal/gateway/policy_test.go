@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
+	authz "github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -113,5 +114,64 @@ func TestPolicy_InForce(t *testing.T) {
 	}
 	if none, err := gateway.StoredPolicy(t.TempDir(), "lab"); none != nil || err != nil {
 		t.Errorf("nothing is stored: %v %v", none, err)
+	}
+}
+
+// The policy that a gateway shows and stores has the deciders: what is read back has the same
+// digest as the file.
+func TestPolicy_Deciders(t *testing.T) {
+	const text = `spaces:
+  lab:
+    proposals:
+      human_only: [{payload: {params: {name: "delete_*"}}}]
+      deciders:
+        - rules:
+            - {payload: {params: {name: "read_*"}}}
+            - {payload: {params: {name: drop_table}}, deny: true, reason: Tables are dropped by migrations.}
+        - {reviewer: rev, mode: decide, for: [{payload: {params: {name: "write_*"}}}], promote: {decisions: 10, without_miss: 5}}
+        - {people: [alice, "ops:*"]}
+        - {people: [bob], after: 1m30s}
+    participants:
+      alice: {token: alice-token-0123, capabilities: ["*", observe]}
+      bob: {token: bob-token-0123456, capabilities: ["*"]}
+      rev: {token: rev-token-0123456, capabilities: [mcp.opinion, decide]}
+`
+	var data string
+	g := meuptest.Start(t, text, func(o *gateway.Options) { data = o.Config.Data })
+	cfg, faults := config.Parse("test.yaml", []byte(text), os.LookupEnv, os.ReadFile)
+	if cfg == nil {
+		t.Fatal(faults)
+	}
+	digest := func(p *backtest.Policy, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return authz.NewState(p.Space(authz.Directory{})).Policy
+	}
+	want := digest(gateway.BacktestPolicy(cfg, "lab", nil))
+	alice, err := api.New(api.Options{URL: g.HTTP(), Token: "alice-token-0123"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alice.Close()
+	p, err := alice.Policy(t.Context(), "lab")
+	if err != nil || p.Deciders == nil || len(p.Deciders.Rules) != 2 || p.Deciders.People[1].AfterSeconds != 90 || p.Deciders.Reviewers[0].Mode != "decide" {
+		t.Fatalf("%+v %v", p, err)
+	}
+	if got := digest(gateway.RemotePolicy(p, "lab")); got != want {
+		t.Errorf("as shown, it has the digest %s, want %s", got, want)
+	}
+	if got := digest(gateway.StoredPolicy(data, "lab")); got != want {
+		t.Errorf("as stored, it has the digest %s, want %s", got, want)
+	}
+	decisions, err := alice.Decisions(t.Context(), "lab", api.DecisionQuery{})
+	if err != nil || decisions.Policy != want {
+		t.Errorf("in force is %s, want %s: %v", decisions.Policy, want, err)
+	}
+	p.Deciders.HumanOnly[0] = []byte(`{"kind":"("}`)
+	p.Deciders.Rules[0].Capability = []byte(`{"kind":7}`)
+	if _, err := gateway.RemotePolicy(p, "lab"); err == nil {
+		t.Error("a rule that cannot be read counts")
 	}
 }

@@ -87,7 +87,7 @@ const heldTimeout = 10 * time.Second
 
 func spaceConfig(s *config.Space) *authority.Config {
 	out := &authority.Config{
-		Pattern: s.Name, Dialect: s.Dialect, Everyone: s.Everyone, DecideExplicitly: s.DecideExplicitly,
+		Pattern: s.Name, Dialect: s.Dialect, Everyone: s.Everyone, DecideExplicitly: s.DecideExplicitly, Deciders: s.Deciders,
 		Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig, len(s.Participants)),
 		Invited:      participantConfig(nil, s.Limits),
 	}

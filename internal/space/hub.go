@@ -363,7 +363,7 @@ func (h *Hub) openSpaces() []*Space {
 	return list
 }
 
-// recordTimeout bounds how long RecordGuests waits for the log of one space.
+// recordTimeout bounds how long RecordGuests and EndPromotions wait for the log of one space.
 const recordTimeout = 10 * time.Second
 
 // RecordGuests records the guests that are connected, or have made a request, before
@@ -376,6 +376,21 @@ func (h *Hub) RecordGuests(ctx context.Context) {
 		within, cancel := context.WithTimeout(ctx, recordTimeout)
 		if err := s.admission.RecordGuests(within); err != nil {
 			s.log.Warn("record guests again", "error", err)
+		}
+		cancel()
+		if h.services.Journal.Ready() != nil || ctx.Err() != nil {
+			return // the next call tries again
+		}
+	}
+}
+
+// EndPromotions records the end of promotions of reviewers that the configuration has ended.
+// It is called after a reload, and once a minute for what the log did not take.
+func (h *Hub) EndPromotions(ctx context.Context) {
+	for _, s := range h.openSpaces() {
+		within, cancel := context.WithTimeout(ctx, recordTimeout)
+		if err := s.admission.EndPromotions(within); err != nil {
+			s.log.Warn("end promotions of reviewers", "error", err)
 		}
 		cancel()
 		if h.services.Journal.Ready() != nil || ctx.Err() != nil {

@@ -111,7 +111,7 @@ func (s *Space) view() *admission.View {
 
 		State: &s.state, Ring: s.ring, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts,
 
-		Name: s.name, Log: s.log, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
+		Name: s.name, Proof: s.proof, Log: s.log, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
 	}
 }
 

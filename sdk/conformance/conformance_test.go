@@ -127,6 +127,14 @@ func TestClient_SDKs(t *testing.T) {
 const config = `
 spaces:
   lab:
+    proposals:
+      human_only: [{payload: {params: {name: conformance_wipe}}}]
+      deciders:
+        - rules:
+            - {payload: {params: {name: conformance_list}}}
+            - {payload: {params: {name: conformance_drop}}, deny: true, reason: It is never dropped.}
+        - {reviewer: carol, promote: {decisions: 1, without_miss: 1}}
+        - {people: [alice, bob]}
     participants:
       alice: {token: alice-token, capabilities: ["*"], description: Decides.}
       bob: {token: bob-token, capabilities: ["*"]}
@@ -172,7 +180,7 @@ func TestGateway_Skips(t *testing.T) {
 			skipped = append(skipped, v.Name)
 		}
 	}
-	if want := []string{"capabilities", "decisions", "description", "pause", "proposal", "typed"}; !slices.Equal(skipped, want) {
+	if want := []string{"capabilities", "deciders", "decisions", "description", "pause", "proposal", "typed"}; !slices.Equal(skipped, want) {
 		t.Errorf("skipped %v", skipped)
 	}
 }

@@ -64,6 +64,8 @@ var operations = map[string]operation{
 		summary: "Lists what a grant to the proposer of a call may allow, the least general first."},
 	"GET /api/spaces/{space}/decisions": {id: "decisions", tag: tagLog, out: "decisions", summary: "Lists who or what decided on the calls of a space, the newest first.",
 		params: "since before limit participant tool proposal"},
+	"GET /api/spaces/{space}/deciders": {id: "deciders", tag: tagLog, out: "deciders", params: "since",
+		summary: "Returns who decides on the proposals of a space and how each has done, for participants that observe it, may change rights, or are deciders."},
 	"GET /api/spaces/{space}/contexts":           {id: "contexts", tag: tagLog, out: "contexts", summary: "Returns the tree of contexts."},
 	"GET /api/spaces/{space}/contexts/{path...}": {id: "context", tag: tagLog, out: "context", summary: "Returns one context with everything below it."},
 

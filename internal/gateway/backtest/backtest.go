@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/space/authority"
@@ -276,13 +277,14 @@ func (r *run) decideMasks(q *question) {
 func (r *run) question(ctx context.Context, e *journal.Entry) (*question, error) {
 	q := &question{entry: e, payload: e.Payload()}
 	env := &e.Envelope
-	switch env.Kind {
-	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
-	default:
+	judges := env.Kind == protocol.KindMCPOpinion
+	if !judges && !exchange.IsDecision(env.Kind) {
 		return q, nil
 	}
 	settles := []protocol.ID{e.Settles}
-	if e.Settles == "" {
+	if judges {
+		settles = env.Correlation.IDs
+	} else if e.Settles == "" {
 		if !r.Partial {
 			return q, nil // the gateway found no proposal
 		}
@@ -290,7 +292,9 @@ func (r *run) question(ctx context.Context, e *journal.Entry) (*question, error)
 	}
 	for _, id := range settles {
 		x := r.proposals[id]
-		delete(r.proposals, id)
+		if !judges {
+			delete(r.proposals, id)
+		}
 		if x == nil {
 			found, err := r.Log.Lookup(ctx, r.Space, id)
 			switch {

@@ -7,16 +7,27 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // complete adds to an entry of a partial log what only gateways read: an invitation brings
-// a token, unless it readmits a user of the issuer.
+// a token, unless it readmits a user of the issuer, and a promotion is of the reviewer as the new
+// configuration has it.
 func (r *run) complete(e *journal.Entry) {
-	if e.Envelope.Kind != protocol.KindSpaceInvite {
+	id := protocol.ParticipantIn(e.Payload(), "participant_id")
+	switch e.Envelope.Kind {
+	case protocol.KindReviewerPromote:
+		if r.new.cfg != nil {
+			if v := r.new.cfg.Deciders.Reviewer(id); v != nil {
+				e.Private = (&ring.Spelling{}).Note(nil, &ring.Reason{Reviewer: v.Entry()})
+			}
+		}
+		return
+	case protocol.KindSpaceInvite:
+	default:
 		return
 	}
-	id := protocol.ParticipantIn(e.Payload(), "participant_id")
 	issued := r.new.cfg != nil && r.new.cfg.Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix)
 	if !issued {
 		token := sha256.Sum256([]byte(e.Envelope.ID))

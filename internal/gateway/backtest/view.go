@@ -169,13 +169,14 @@ func (q *question) under(st *authority.State) verdict {
 	}
 	c := admission.Case{State: st, Sender: sender(st, e.From), Now: e.TS, Envelope: e, Payload: q.payload, Proposals: q.proposals}
 	rights := st.Ledger.Effective(e.From, e.TS)
+	var call capability.Decision // of a proposal
 	if e.Kind == protocol.KindMCPProposal {
-		call := *e
-		call.Kind, call.To = protocol.KindMCPRequest, authority.HostOf(q.payload)
-		r := st.Config.Request(e.From, &call, q.payload)
-		d := rights.Decide(&r)
-		if d.Allowed {
-			return verdict{Allowed, d.By.String(), ""}
+		proposed := *e
+		proposed.Kind, proposed.To = protocol.KindMCPRequest, authority.HostOf(q.payload)
+		r := st.Config.Request(e.From, &proposed, q.payload)
+		call = rights.Decide(&r)
+		if call.Allowed {
+			return verdict{Allowed, call.By.String(), ""}
 		}
 	}
 	d := c.Decide()
@@ -190,9 +191,21 @@ func (q *question) under(st *authority.State) verdict {
 	case !d.Allowed:
 		return refusedBy(d)
 	}
+	if e.Kind == protocol.KindMCPProposal {
+		rule := st.Config.RuleOfProposal(e, q.payload)
+		switch {
+		case rule == nil:
+		case q.wasMasked():
+			return verdict{outcome: unknown}
+		case rule.Capability.Deny():
+			return verdict{Refused, rule.Capability.String(), "a rule of the deciders rejects the call"}
+		case call.By == nil || !call.By.Deny():
+			return verdict{Allowed, rule.Capability.String(), "by a rule of the deciders"}
+		}
+	}
 	if !q.cut {
 		if err := c.CheckEffect(); err != nil {
-			return verdict{Refused, "", reason(err)}
+			return verdict{Refused, "", reason(e.Kind, err)}
 		}
 	}
 	if e.Kind == protocol.KindMCPProposal {
@@ -202,18 +215,18 @@ func (q *question) under(st *authority.State) verdict {
 }
 
 // proposed returns the verdict on a call that is not allowed: it is asked if the sender may
-// propose it.
+// propose it and no rule of the deciders rejects it.
 func (q *question) proposed(st *authority.State, rights capability.Rights, refused capability.Decision) verdict {
 	e := &q.entry.Envelope
-	for _, to := range [][]protocol.ParticipantID{nil, e.To} {
-		r := st.Config.Request(e.From, e, q.payload) // with the folder of the host
-		r.Kind, r.To = protocol.KindMCPProposal, to
-		d := rights.Decide(&r)
-		if d.Allowed {
-			return verdict{Asked, d.By.String(), ""}
-		}
+	r := st.Config.Request(e.From, e, q.payload)
+	switch says, by := st.Config.Ask(rights, r); {
+	case by == nil:
+		return refusedBy(refused)
+	case says == authority.Refused:
+		return verdict{Refused, by.String(), "a rule of the deciders rejects the call"}
+	default:
+		return verdict{Asked, by.String(), ""}
 	}
-	return refusedBy(refused)
 }
 
 func refusedBy(d capability.Decision) verdict {
@@ -225,9 +238,15 @@ func refusedBy(d capability.Decision) verdict {
 
 // reason returns why an allowed envelope has no effect, without names that differ from
 // envelope to envelope.
-func reason(err error) string {
-	if errors.Is(err, admission.ErrNotDecider) {
+func reason(kind protocol.Kind, err error) string {
+	var why authority.NotDecider
+	switch {
+	case errors.Is(err, admission.ErrNotDecider):
 		return "no capability allows it to decide on the proposal"
+	case errors.As(err, &why):
+		return "the deciders do not let it decide on the proposal"
+	case kind == protocol.KindReviewerPromote || kind == protocol.KindReviewerDemote:
+		return "it may not change the mode of the reviewer"
 	}
 	switch code := protocol.AsError(err).Code; code {
 	case protocol.CodeCannotDelegate:
@@ -236,6 +255,8 @@ func reason(err error) string {
 		return "the proposed call cannot be made"
 	case protocol.CodeUnknownParticipant:
 		return "there is no such participant"
+	case protocol.CodeCapabilityViolation:
+		return "it is a reviewer, which changes no rights"
 	default:
 		return strings.ReplaceAll(string(code), "_", " ")
 	}

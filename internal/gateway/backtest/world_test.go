@@ -48,6 +48,9 @@ func (r rules) config(t testing.TB) *authority.Config {
 	cfg := &authority.Config{Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig)}
 	for id, list := range r {
 		var p authority.ParticipantConfig
+		if id == deciders {
+			continue
+		}
 		for _, text := range list {
 			c, err := capability.ParseJSON([]byte(text))
 			if err != nil {
@@ -61,7 +64,37 @@ func (r rules) config(t testing.TB) *authority.Config {
 			cfg.Participants[id] = p
 		}
 	}
+	if len(r[deciders]) > 0 {
+		cfg.Deciders = decidersOf(t, r[deciders])
+	}
 	return cfg.Shared()("lab")
+}
+
+// deciders, among the rules, has a rule of the deciders, a pattern of human_only and a pattern of
+// what the reviewer rev may decide on ("" for one that is absent), and then its mode.
+const deciders = "deciders"
+
+func decidersOf(t testing.TB, list []string) authority.Deciders {
+	t.Helper()
+	d := authority.Deciders{
+		Reviewers: []authority.Reviewer{{ID: "rev", Decides: list[3] == "decide", Decisions: 1, WithoutMiss: 1}},
+		People:    []authority.Stage{{People: []string{"alice"}}, {People: []string{"bob"}, After: time.Minute}},
+	}
+	compile := func(text string) (out []*capability.Capability) {
+		if text == "" {
+			return nil
+		}
+		c, err := capability.ParseJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(out, c)
+	}
+	for _, c := range compile(list[0]) {
+		d.Rules = append(d.Rules, authority.Rule{Capability: c})
+	}
+	d.HumanOnly, d.Reviewers[0].For = compile(list[1]), compile(list[2])
+	return d
 }
 
 // policy returns the rules as a policy; c configures its safety rules.

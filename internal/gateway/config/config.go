@@ -6,7 +6,7 @@
 // The published schema, schemas/config.schema.json, decides which keys and
 // types are valid (validate.go). The values are decoded into the tagged fields
 // of [Config] over the defaults (decode.go), and checked for what a schema
-// cannot express (resolve.go, spaces.go, safety.go). Each step continues after
+// cannot express (resolve.go, spaces.go, deciders.go, safety.go). Each step continues after
 // an error and skips invalid values, so that one run finds all errors.
 package config
 
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -128,6 +129,7 @@ type Space struct {
 	// DecideExplicitly: only the capability decide lets a participant decide on
 	// a proposal; otherwise the right to make the proposed call suffices.
 	DecideExplicitly bool
+	Deciders         authority.Deciders
 	Limits           limit.Limits `yaml:"limits"` // of participants without limits of their own
 	Participants     []Participant
 	JWT              *JWT // nil: no trusted issuer

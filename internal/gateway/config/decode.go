@@ -124,8 +124,11 @@ func parseSize(n *node) (int64, error) {
 }
 
 // capability compiles an item of a list of capabilities; nil if it is invalid.
-func (r *report) capability(n *node) *capability.Capability {
-	c, err := capability.ParseJSON(n.appendJSON(nil))
+func (r *report) capability(n *node) *capability.Capability { return r.compile(n, n.appendJSON(nil)) }
+
+// compile compiles the capability that a value stands for; nil if it is invalid.
+func (r *report) compile(n *node, text []byte) *capability.Capability {
+	c, err := capability.ParseJSON(text)
 	if err == nil {
 		return c
 	}

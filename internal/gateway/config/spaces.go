@@ -92,7 +92,20 @@ func (r *resolver) space(name, n *node) Space {
 		r.warnf(name, "no participant can join %s; add participants or jwt", textutil.Shorten(s.Name, 40))
 	}
 	r.lint(&s, n)
+	r.deciders(&s, n.get("proposals"))
 	return s
+}
+
+// known returns the participants of a space; nil if any name may join, by an issuer.
+func (s *Space) known() []protocol.ParticipantID {
+	if s.JWT != nil {
+		return nil
+	}
+	known := make([]protocol.ParticipantID, len(s.Participants))
+	for i := range s.Participants {
+		known[i] = s.Participants[i].ID
+	}
+	return known
 }
 
 // administration checks the name of the administrative space.
@@ -143,14 +156,10 @@ func isLoopback(host string) bool {
 // lint warns about capabilities of a space that have no effect or probably an
 // unintended one. They allow nothing by mistake.
 func (r *resolver) lint(s *Space, n *node) {
-	var known []protocol.ParticipantID // with an issuer, any name may join
+	known := s.known()
 	if s.JWT != nil {
 		j := n.get("jwt")
 		r.lintHolder("jwt", s.JWT.Capabilities, member{j, j}, nil)
-	} else {
-		for _, p := range s.Participants {
-			known = append(known, p.ID)
-		}
 	}
 	for i, m := range n.get("participants").entries() {
 		r.lintHolder(s.Participants[i].ID, s.Participants[i].Capabilities, m, known)

@@ -18,7 +18,7 @@ func (r *report) validate(root *node) {
 	var incomplete []schemas.Violation
 	for _, v := range schemas.Config(root.value) {
 		switch {
-		case v.Schema != nil && strings.HasSuffix(v.Schema.Location, "/capability"):
+		case v.Schema != nil && (strings.HasSuffix(v.Schema.Location, "/capability") || strings.HasSuffix(v.Schema.Location, "/call")):
 			// Package capability checks these, with better messages.
 		case v.Keyword == "required" || v.Keyword == "oneOf":
 			incomplete = append(incomplete, v)

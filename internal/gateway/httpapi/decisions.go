@@ -297,7 +297,7 @@ func (d *decisionScan) explain(out *api.CallDecision, from protocol.ParticipantI
 		out.Decided.By = "unknown"
 		return
 	}
-	out.Decided.By, out.Decided.Policy = "rule", reason.Policy
+	out.Decided.By, out.Decided.Policy, out.Decided.Decider = "rule", reason.Policy, string(reason.Decider)
 	if reason.Grant != "" {
 		out.Decided.By = "grant"
 	}

@@ -120,6 +120,7 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 			break
 		}
 		size += len(env.Payload)
+		p.Call = exchange.ReadCall(e.Payload()).Digest()
 		page.Proposals = append(page.Proposals, p)
 	}
 	return page, scanned, nil

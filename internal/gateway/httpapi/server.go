@@ -1,5 +1,5 @@
 // Package httpapi serves the HTTP API of section 8 of the contract: sending,
-// history, contexts, participants, events, proposals, decisions, turns and search, signing in, hooks,
+// history, contexts, participants, events, proposals, decisions, deciders, turns and search, signing in, hooks,
 // and the endpoints for operators.
 package httpapi
 
@@ -109,6 +109,7 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/proposals", s.inSpace(s.proposals))
 	handle("GET /api/spaces/{space}/proposals/{id}/scopes", s.inSpace(s.scopes))
 	handle("GET /api/spaces/{space}/decisions", s.inSpace(s.decisions))
+	handle("GET /api/spaces/{space}/deciders", s.inSpace(s.deciders))
 	handle("GET /api/spaces/{space}/search", s.inSpace(s.search))
 	handle("GET /api/spaces/{space}/threads", s.inSpace(s.threads))
 	handle("GET /api/spaces/{space}/threads/{thread}", s.inSpace(s.thread))

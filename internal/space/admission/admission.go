@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
@@ -43,7 +44,10 @@ type View struct {
 	Texts    *ring.StreamTexts
 
 	// Of the space.
-	Name      string
+	Name string
+	// Proof reads in the log what a reviewer has shown, for its promotion, and returns how many
+	// entries it has read.
+	Proof     func(ctx context.Context, reviewer protocol.ParticipantID) (proof exchange.Proof, scanned int, err error)
 	Log       *slog.Logger
 	Retired   *atomic.Bool // the space was closed
 	IsPresent func(protocol.ParticipantID) bool
@@ -165,6 +169,22 @@ func (s *View) recordGuests(ctx context.Context, ids ...protocol.ParticipantID) 
 			return err
 		}
 		drafts[i] = journal.Draft{Envelope: e, State: true, Hidden: true}
+	}
+	return s.record(ctx, drafts...)
+}
+
+// EndPromotions records the end of promotions that hold no more, so that they do not hold
+// again once the configuration has the reviewer again.
+func (s *View) EndPromotions(ctx context.Context) error {
+	var drafts []journal.Draft
+	for _, id := range s.State.Load().EndedPromotions() {
+		e, err := protocol.FromGateway(s.NewID(), protocol.KindReviewerDemote, s.Now(), map[string]any{
+			"participant_id": id, "reason": "The configuration no longer has this reviewer as it was promoted.",
+		})
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, journal.Draft{Envelope: e, State: true})
 	}
 	return s.record(ctx, drafts...)
 }

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -27,10 +28,6 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	if !d.Allowed && (d.By != nil && d.By.Deny() || !b.allowedForMEW(ctx, p)) {
 		return b.violation(st, e.Kind)
 	}
-	if e.Kind == protocol.KindMCPRequest || e.Kind == protocol.KindMCPReject {
-		p.reason = b.reasonOf(&c, d)
-		p.draft.Private = p.note()
-	}
 	if err := st.CheckKicked(b.from.ID); err != nil {
 		return err
 	}
@@ -40,24 +37,30 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	if err := b.checkStream(p); err != nil {
 		return err
 	}
-	switch {
-	case e.Kind == protocol.KindReasoningStart:
+	if err := c.CheckEffect(); err != nil {
+		return b.refusal(st, e.Kind, err)
+	}
+	switch e.Kind {
+	case protocol.KindMCPRequest, protocol.KindMCPReject:
+		p.reason = b.reasonOf(&c, d)
+		p.draft.Private = p.note()
+	case protocol.KindReasoningStart:
 		return b.checkStart(p)
-	case e.Kind == protocol.KindSpaceInvite:
+	case protocol.KindSpaceInvite:
 		return b.checkInvite(st, p)
-	case e.Kind.IsAdministrative():
-		return st.CheckChange(e, p.In.Payload)
+	case protocol.KindReviewerPromote:
+		return b.checkProof(ctx, &c, d, p)
+	default:
+		if e.Kind.IsAdministrative() {
+			return st.CheckChange(e, p.In.Payload)
+		}
 	}
-	err := c.CheckEffect()
-	if errors.Is(err, ErrNotDecider) {
-		return b.notDecider(st, e)
-	}
-	return err
+	return nil
 }
 
 // reasonOf returns what is recorded with an admitted call or rejection.
 func (b *batch) reasonOf(c *Case, d capability.Decision) *ring.Reason {
-	r := &ring.Reason{Policy: c.State.Policy, Rule: textutil.Shorten(d.By.String(), maxRule), Grant: d.Grant}
+	r := &ring.Reason{Policy: c.State.Policy, Rule: textutil.Shorten(d.By.String(), maxRule), Grant: d.Grant, Decider: c.decider}
 	if len(c.Proposals) == 1 {
 		x := c.Proposals[0]
 		r.Late = exchange.ReadCall(x.Payload).Expired(c.Now) || b.space.Contexts.HasEnded(x.Envelope.Context)
@@ -156,8 +159,43 @@ func (b *batch) checkInvite(st *authority.State, p *candidate) error {
 	return nil
 }
 
-func (b *batch) notDecider(st *authority.State, e *protocol.Envelope) *protocol.Error {
-	err := b.violation(st, e.Kind)
-	err.Message = "You may not decide on this proposal: none of your capabilities for decide matches it."
-	return err
+// proofWork is the work of an entry that is read for a promotion, in bytes.
+const proofWork = 256
+
+// checkProof checks that the decisions of people on the opinions of a reviewer prove that it
+// may be promoted. One that decides already needs no proof.
+func (b *batch) checkProof(ctx context.Context, c *Case, d capability.Decision, p *candidate) error {
+	st, id := c.State, protocol.ParticipantIn(p.In.Payload, "participant_id")
+	v := st.Config.Deciders.Reviewer(id) // CheckEffect has found it
+	if decides, _ := st.Mode(id); !decides {
+		limiter := b.from.Buckets.Get()
+		if err := limiter.Work(b.now); err != nil {
+			return err
+		}
+		r, scanned, err := b.space.Proof(ctx, id)
+		limiter.Worked(b.now, scanned*proofWork)
+		if err != nil {
+			b.space.Log.Warn("read how a reviewer has done", "reviewer", id, "error", err)
+			return protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read back now to see how %s has done; send it again.", id)
+		}
+		if missing := v.Missing(r.Compared, r.SinceMiss); missing != "" {
+			return b.refusal(st, p.draft.Envelope.Kind, protocol.Errorf(protocol.CodeCapabilityViolation, "%s cannot be promoted yet: %s.", id, missing))
+		}
+	}
+	p.reason = b.reasonOf(c, d)
+	p.reason.Reviewer = v.Entry()
+	p.draft.Private = p.note()
+	return nil
+}
+
+// refusal completes a rejection by its effect with what the sender may do.
+func (b *batch) refusal(st *authority.State, kind protocol.Kind, err error) error {
+	var why authority.NotDecider
+	refused := protocol.AsError(err)
+	if !errors.As(err, &why) && refused.Code != protocol.CodeCapabilityViolation {
+		return err
+	}
+	complete := b.violation(st, kind)
+	complete.Message = cmp.Or(string(why), refused.Message)
+	return complete
 }

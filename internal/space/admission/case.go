@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -22,8 +21,11 @@ type Case struct {
 
 	Envelope *protocol.Envelope
 	Payload  protocol.Value
-	// Proposals are the ones that the envelope correlates to, if its kind decides.
+	// Proposals are the ones that the envelope correlates to, if its kind decides or judges.
 	Proposals []*Proposal
+
+	// decider decides on the call: the sender, by CheckEffect, or a rule, by Decide.
+	decider ring.Decider
 }
 
 // Proposal is a proposed call in the log, or on its way into it.
@@ -33,19 +35,28 @@ type Proposal struct {
 	Payload  protocol.Value
 }
 
-// ErrNotDecider means that the sender may not decide on the proposal.
-var ErrNotDecider = errors.New("the sender may not decide on the proposal")
+// ErrNotDecider means that the rights of the sender do not allow it to decide on the proposal.
+const ErrNotDecider = authority.NotDecider("You may not decide on this proposal: none of your capabilities for decide matches it.")
 
 // Decide reports whether the sender's capabilities allow the envelope. The right to decide
-// on a proposal also allows the decision, unless a deny rule matches.
+// on a proposal also allows the decision, and a rule of the deciders a call that the sender
+// may propose, unless a deny rule matches.
 func (c *Case) Decide() capability.Decision {
-	rights := c.rights()
-	r := c.State.Config.Request(c.Sender.ID, c.Envelope, c.Payload)
+	rights, cfg := c.rights(), c.State.Config
+	r := cfg.Request(c.Sender.ID, c.Envelope, c.Payload)
 	d := rights.Decide(&r)
-	if !d.Allowed && (d.By == nil || !d.By.Deny()) && c.mayGrantDecision() {
+	switch {
+	case d.Allowed || d.By != nil && d.By.Deny():
+	case c.mayGrantDecision():
 		by := c.judge(rights, c.Proposals[0])
 		if by.Allowed {
 			return by
+		}
+	case c.Envelope.Kind == protocol.KindMCPRequest && len(c.Proposals) == 0 && len(cfg.Deciders.Rules) > 0:
+		verdict, by := cfg.Ask(rights, r)
+		if verdict == authority.Allowed {
+			c.decider = ring.DeciderRule
+			return capability.Decision{Allowed: true, By: by}
 		}
 	}
 	return d
@@ -53,11 +64,20 @@ func (c *Case) Decide() capability.Decision {
 
 func (c *Case) rights() capability.Rights { return c.State.Ledger.Effective(c.Sender.ID, c.Now) }
 
-// CheckEffect checks what an allowed envelope does: decide on a proposal, change rights,
-// invite or remove a participant. Administrative envelopes have a check of their own. The error
-// is ErrNotDecider or a *protocol.Error.
+// CheckEffect checks what an allowed envelope does: propose a call, decide on it or judge it,
+// change rights, invite or remove a participant. Administrative envelopes have a check of their
+// own. The error is an [authority.NotDecider] or a *protocol.Error.
 func (c *Case) CheckEffect() error {
+	if err := c.State.CheckReviewer(c.Envelope); err != nil {
+		return err
+	}
 	switch c.Envelope.Kind {
+	case protocol.KindMCPProposal:
+		return c.checkProposal()
+	case protocol.KindMCPOpinion:
+		return c.checkOpinion()
+	case protocol.KindReviewerPromote, protocol.KindReviewerDemote:
+		return c.State.CheckModeChange(c.Envelope, c.Payload)
 	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
 		return c.checkDecision()
 	case protocol.KindCapabilityGrant:
@@ -94,7 +114,7 @@ func (c *Case) checkDecision() error {
 		return nil
 	}
 	x := c.Proposals[0]
-	if !c.State.Visibility(c.Sender, c.Now).Allows(x.Envelope, x.Thread) {
+	if !c.sees(x) {
 		return ErrNotDecider
 	}
 	if e.Kind == protocol.KindMCPRequest {
@@ -112,6 +132,40 @@ func (c *Case) checkDecision() error {
 	if !c.judge(c.rights(), x).Allowed {
 		return ErrNotDecider
 	}
+	var err error
+	c.decider, err = c.State.CheckDecider(c.Sender.ID, x.Envelope, x.Payload, c.hosts(x), c.Payload.Get("edited").Bool(), c.Now)
+	return err
+}
+
+func (c *Case) sees(x *Proposal) bool {
+	return c.State.Visibility(c.Sender, c.Now).Allows(x.Envelope, x.Thread)
+}
+
+// checkProposal rejects a proposal that a rule of the deciders rejects.
+func (c *Case) checkProposal() error {
+	rule := c.State.Config.RuleOfProposal(c.Envelope, c.Payload)
+	if rule == nil || !rule.Capability.Deny() {
+		return nil
+	}
+	if rule.Reason == "" {
+		return protocol.Errorf(protocol.CodeCapabilityViolation, "A rule of this space rejects the call.")
+	}
+	return protocol.Errorf(protocol.CodeCapabilityViolation, "A rule of this space rejects the call: %s", rule.Reason)
+}
+
+// checkOpinion checks that an opinion is about the one proposal that it names, of another
+// participant.
+func (c *Case) checkOpinion() error {
+	if len(c.Proposals) != 1 || !c.sees(c.Proposals[0]) {
+		return mismatch("An opinion names one proposal that you can see in correlationId.")
+	}
+	x := c.Proposals[0]
+	switch {
+	case x.Envelope.From == c.Sender.ID:
+		return mismatch("This is your own proposal; others judge it.")
+	case c.Payload.Get("call").Text() != exchange.ReadCall(x.Payload).Digest():
+		return mismatch("The digest in call is not the one of the proposed call; judge the call as it is in the log.")
+	}
 	return nil
 }
 
@@ -125,11 +179,15 @@ func (c *Case) mayGrantDecision() bool {
 
 // judge returns what these rights say about a decision on a proposal as the envelope makes it.
 func (c *Case) judge(rights capability.Rights, x *Proposal) capability.Decision {
-	to := c.Envelope.To
+	return c.State.Config.JudgeDecision(rights, x.Envelope, x.Payload, c.hosts(x))
+}
+
+// hosts returns the participants that run the proposed call, as the envelope decides on it.
+func (c *Case) hosts(x *Proposal) []protocol.ParticipantID {
 	if c.Envelope.Kind == protocol.KindMCPReject {
-		to = authority.HostOf(x.Payload)
+		return authority.HostOf(x.Payload)
 	}
-	return c.State.Config.JudgeDecision(rights, x.Envelope, x.Payload, to)
+	return c.Envelope.To
 }
 
 func mismatch(message string) *protocol.Error {

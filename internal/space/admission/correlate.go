@@ -18,6 +18,7 @@ type parent struct {
 	thread   []protocol.ParticipantID
 	spelling ring.Spelling
 	parsed   protocol.Value // see payload
+	settles  protocol.ID    // the proposal that it decides on
 }
 
 // payload returns the parsed payload; absent if it cannot be parsed.
@@ -89,6 +90,21 @@ func threadOf(parents []*parent) []protocol.ParticipantID {
 	return thread
 }
 
+// checkUndone checks that a demotion names at most one envelope, and that it is a decision of
+// the reviewer, which the demotion says was wrong.
+func checkUndone(p *candidate, parents []*parent) error {
+	ids, id := p.draft.Envelope.Correlation.IDs, protocol.ParticipantIn(p.In.Payload, "participant_id")
+	switch {
+	case len(ids) == 0:
+		return nil
+	case len(ids) > 1:
+		return mismatch("A demotion names at most one decision; send one for each.")
+	case len(parents) == 0 || parents[0].settles == "" || parents[0].envelope.Kind == protocol.KindMCPWithdraw || parents[0].envelope.From != id:
+		return protocol.Errorf(protocol.CodeProposalMismatch, "%s is no decision of %s; leave correlationId out to demote it without one.", ids[0], id)
+	}
+	return nil
+}
+
 // recordsOwnCall reports whether e is a request that its sender addresses to
 // itself alone and explains by its own thought without addressees. Such a request
 // records a call for the space; its recipient only keeps other tool hosts from
@@ -107,7 +123,7 @@ func recordsOwnCall(e *protocol.Envelope, parents []*parent) bool {
 func (b *batch) parent(ctx context.Context, id protocol.ID) (parent, error) {
 	for _, p := range b.waiting {
 		if p.draft.Envelope.ID == id {
-			return parent{&p.draft.Envelope, p.draft.Audience, p.spelling, p.draft.Parsed}, nil
+			return parent{&p.draft.Envelope, p.draft.Audience, p.spelling, p.draft.Parsed, p.draft.Settles}, nil
 		}
 	}
 	x, err := b.space.find(ctx, id)
@@ -123,13 +139,13 @@ func (b *batch) parent(ctx context.Context, id protocol.ID) (parent, error) {
 // find finds an admitted envelope by its id. Errors: ErrNotFound, ErrUnavailable.
 func (s *View) find(ctx context.Context, id protocol.ID) (parent, error) {
 	if e := s.Ring.Lookup(id); e != nil {
-		return parent{envelope: e.Envelope, thread: e.Thread(), spelling: ring.ReadSpelling(e.Private())}, nil
+		return parent{envelope: e.Envelope, thread: e.Thread(), spelling: ring.ReadSpelling(e.Private()), settles: e.Settles()}, nil
 	}
 	e, err := s.Journal.Lookup(ctx, s.Name, id)
 	if err != nil {
 		return parent{}, err
 	}
-	return parent{&e.Envelope, e.Audience, ring.ReadSpelling(e.Private), e.Parsed}, nil
+	return parent{&e.Envelope, e.Audience, ring.ReadSpelling(e.Private), e.Parsed, e.Settles}, nil
 }
 
 // catchUp waits until this gateway has applied everything that was durable, at

@@ -87,7 +87,7 @@ type candidate struct {
 	result       Result
 	draft        journal.Draft
 	reservation  authority.Reservation
-	proposals    []*Proposal   // that the envelope decides on, if its kind decides
+	proposals    []*Proposal   // that the envelope decides on or judges, if its kind does
 	stateChecked bool          // authorize was called
 	retry        bool          // was admitted before; its result is complete
 	spelling     ring.Spelling // for clients of other dialects
@@ -276,14 +276,19 @@ func (b *batch) check(ctx context.Context, p *candidate) error {
 	if recordsOwnCall(e, parents) {
 		p.draft.Audience = append(p.draft.Audience, ring.AllParticipants)
 	}
-	if exchange.IsDecision(e.Kind) {
+	if exchange.IsDecision(e.Kind) || e.Kind == protocol.KindMCPOpinion {
 		for _, x := range parents {
 			if x.envelope.Kind == protocol.KindMCPProposal {
 				p.proposals = append(p.proposals, &Proposal{Envelope: x.envelope, Thread: x.thread, Payload: x.payload()})
 			}
 		}
 	}
-	if len(p.proposals) == 1 {
+	if e.Kind == protocol.KindReviewerDemote {
+		if err := checkUndone(p, parents); err != nil {
+			return err
+		}
+	}
+	if len(p.proposals) == 1 && e.Kind != protocol.KindMCPOpinion {
 		p.draft.Settles = p.proposals[0].Envelope.ID
 	}
 

@@ -124,7 +124,7 @@ func (b *batch) usesOf(ctx context.Context, id protocol.ID) ([]parent, error) {
 	var list []parent
 	for i := len(b.waiting) - 1; i >= 0; i-- {
 		if p := b.waiting[i]; p.In.Envelope.ID == id {
-			list = append(list, parent{&p.draft.Envelope, p.draft.Audience, p.spelling, p.draft.Parsed})
+			list = append(list, parent{&p.draft.Envelope, p.draft.Audience, p.spelling, p.draft.Parsed, p.draft.Settles})
 		}
 	}
 	uses, err := b.space.countUses(ctx, id)

@@ -43,6 +43,29 @@ func (st *State) CheckKick(payload protocol.Value) error {
 	return st.checkKnown(protocol.ParticipantIn(payload, "participant_id"))
 }
 
+// CheckModeChange checks a promotion or a demotion of a reviewer, without the proof that a
+// promotion needs.
+func (st *State) CheckModeChange(e *protocol.Envelope, payload protocol.Value) error {
+	id, d := protocol.ParticipantIn(payload, "participant_id"), &st.Config.Deciders
+	if d.Reviewer(id) == nil {
+		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it is no reviewer",
+			Message: fmt.Sprintf("%s is no reviewer of this space; the configuration names its reviewers.", id)}
+	}
+	if d.PeoplePattern(e.From) == "" {
+		return protocol.Errorf(protocol.CodeCapabilityViolation, "Only people who decide here promote and demote reviewers: %s.", d.who(e.TS, e.TS))
+	}
+	return nil
+}
+
+// CheckReviewer rejects envelopes of reviewers that change rights: a reviewer has its own
+// from others, whose decisions it prepares.
+func (st *State) CheckReviewer(e *protocol.Envelope) error {
+	if e.Kind.ChangesState() && st.Config.Deciders.Reviewer(e.From) != nil {
+		return protocol.Errorf(protocol.CodeCapabilityViolation, "You are a reviewer, and reviewers change no rights.")
+	}
+	return nil
+}
+
 // CheckKind rejects administrative kinds outside of the administrative space, and
 // misspelled ones in it.
 func (st *State) CheckKind(k protocol.Kind) error {

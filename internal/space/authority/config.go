@@ -23,6 +23,7 @@ type Config struct {
 	// DecideExplicitly requires the capability decide to settle a proposal;
 	// otherwise the right to make the proposed call is enough.
 	DecideExplicitly bool
+	Deciders         Deciders
 	// Participants are the configured participants.
 	Participants map[protocol.ParticipantID]ParticipantConfig
 	// Guests applies to participants with a token of the space's issuer; nil:

@@ -41,6 +41,9 @@ func (c *Config) digest() string {
 		p := c.Participants[id]
 		_ = text.Encode(rightsOf(id, &p))
 	}
+	if c.Deciders.Configured() {
+		_ = text.Encode(c.Deciders.described())
+	}
 	return hex.EncodeToString(h.Sum(nil))[:policyDigits]
 }
 
@@ -66,12 +69,60 @@ func (st *State) Judge(id protocol.ParticipantID, to []protocol.ParticipantID, a
 	if d.Allowed {
 		return Allowed, d.By
 	}
-	// A proposal is for all, or for those who would run the call.
-	for _, audience := range [][]protocol.ParticipantID{nil, to} {
-		r.Kind, r.To = protocol.KindMCPProposal, audience
-		if rights.Decide(&r).Allowed {
-			return Asked, d.By
+	verdict, by := st.Config.Ask(rights, r)
+	if verdict == Allowed && d.By != nil && d.By.Deny() {
+		verdict = Asked // a rule overrides no deny rule of the sender
+	}
+	if by == nil || verdict == Asked {
+		by = d.By
+	}
+	return verdict, by
+}
+
+// Ask returns what becomes of a call that no capability of its sender allows: a rule of the
+// deciders allows or rejects it, or it may be proposed. by is the rule, or the capability for
+// the proposal; nil: the call is refused, since the sender may not propose it.
+func (c *Config) Ask(rights capability.Rights, call capability.Request) (v Verdict, by *capability.Capability) {
+	by = c.proposes(rights, call)
+	if by == nil {
+		return Refused, nil
+	}
+	rule := c.Deciders.Rule(&call)
+	switch {
+	case rule == nil:
+		return Asked, by
+	case rule.Capability.Deny():
+		return Refused, rule.Capability
+	}
+	return Allowed, rule.Capability
+}
+
+// proposes returns the capability that allows the proposal of a call, which is for all, or for
+// those who would run the call; nil: none.
+func (c *Config) proposes(rights capability.Rights, call capability.Request) *capability.Capability {
+	for _, audience := range [][]protocol.ParticipantID{nil, call.To} {
+		proposal := call
+		proposal.Kind, proposal.To = protocol.KindMCPProposal, audience
+		d := rights.Decide(&proposal)
+		if d.Allowed {
+			return d.By
 		}
 	}
-	return Refused, d.By
+	return nil
+}
+
+// RuleOfProposal returns the rule of the deciders that decides on a proposed call; nil: none.
+func (c *Config) RuleOfProposal(e *protocol.Envelope, proposed protocol.Value) *Rule {
+	if len(c.Deciders.Rules) == 0 {
+		return nil
+	}
+	r := c.ProposedCall(e, proposed)
+	return c.Deciders.Rule(&r)
+}
+
+// ProposedCall returns what patterns match of the call of a proposal.
+func (c *Config) ProposedCall(e *protocol.Envelope, proposed protocol.Value) capability.Request {
+	r := c.Request(e.From, e, proposed)
+	r.Kind, r.To = protocol.KindMCPRequest, HostOf(proposed)
+	return r
 }

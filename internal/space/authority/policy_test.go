@@ -51,6 +51,7 @@ func TestState_Policy(t *testing.T) {
 		"another participant":      {set("carol", ParticipantConfig{}), false},
 		"visible to everyone":      {func(c *Config) { c.Everyone = true }, false},
 		"decide is explicit":       {func(c *Config) { c.DecideExplicitly = true }, false},
+		"deciders":                 {func(c *Config) { c.Deciders.People = []Stage{{People: []string{"alice"}}} }, false},
 		"guests without rights":    {func(c *Config) { c.Guests = &ParticipantConfig{} }, false},
 		"guests with capabilities": {func(c *Config) { c.Guests = &ParticipantConfig{Capabilities: capabilities(t, `"chat"`)} }, false},
 	} {
@@ -63,6 +64,21 @@ func TestState_Policy(t *testing.T) {
 	guests := configured(func(c *Config) { c.Guests = &ParticipantConfig{} })
 	if guests == configured(func(c *Config) { c.Guests = &ParticipantConfig{Capabilities: capabilities(t, `"chat"`)} }) {
 		t.Error("the capabilities of guests are not part of it")
+	}
+	calls := capabilities(t, `{"kind":"mcp.request","to":"files"}`, `{"kind":"mcp.request","to":"db"}`)
+	digests := map[string]string{}
+	for name, d := range map[string]Deciders{
+		"human only": {HumanOnly: calls}, "rules": {Rules: []Rule{{Capability: calls[0]}}}, "another rule": {Rules: []Rule{{Capability: calls[1]}}},
+		"a reason": {Rules: []Rule{{Capability: calls[0], Reason: "no"}}}, "a reviewer": {Reviewers: []Reviewer{{ID: "rev"}}},
+		"that decides": {Reviewers: []Reviewer{{ID: "rev", Decides: true}}}, "on some calls": {Reviewers: []Reviewer{{ID: "rev", For: calls}}},
+		"proof": {Reviewers: []Reviewer{{ID: "rev", Decisions: 5}}}, "more proof": {Reviewers: []Reviewer{{ID: "rev", WithoutMiss: 5}}},
+		"people": {People: []Stage{{People: []string{"alice"}}}}, "later": {People: []Stage{{People: []string{"alice"}, After: time.Minute}}}, "nobody": {},
+	} {
+		digest := configured(func(c *Config) { c.Deciders = d })
+		if other, taken := digests[digest]; taken {
+			t.Errorf("%s and %s have the same digest", name, other)
+		}
+		digests[digest] = name
 	}
 	st := NewState(&Config{}).WithConfig(&Config{Everyone: true})
 	if want := NewState(&Config{Everyone: true}).Policy; st.Policy != want {

@@ -17,7 +17,7 @@ import (
 // snapshotVersion is the first byte of a snapshot. It changes with the encoding and
 // whenever [State.Fold] or the ledger derives another state from the same log:
 // snapshots of other versions are not used.
-const snapshotVersion = 4
+const snapshotVersion = 5
 
 const snapshotHeader = 1 + 4 // the version, and a checksum of everything after it
 
@@ -42,7 +42,7 @@ const (
 //
 //	version checksum
 //	log id, seq, id of the last state entry, number of state entries, clock
-//	members, kicked, pauses
+//	members, kicked, pauses, modes of reviewers
 //	position of the ledger, holdings
 //	directory
 //
@@ -66,6 +66,7 @@ func (st *State) encode(logID string, now time.Time) []byte {
 		w.time(until)
 	}
 	w.end()
+	st.appendModes(&w)
 	st.appendHoldings(&w)
 	w.text(st.Directory.Encode())
 	binary.LittleEndian.PutUint32(w.dst[start-4:], crc32.Checksum(w.dst[start:], castagnoli))
@@ -93,6 +94,21 @@ func (st *State) appendMembers(w *encoder, now time.Time) {
 		}
 		w.text(string(m.Inviter))
 		w.number(uint64(m.At))
+	}
+	w.end()
+}
+
+func (st *State) appendModes(w *encoder) {
+	for id, c := range st.modes.All() {
+		w.element(string(id))
+		w.text(string(c.ID))
+		w.number(uint64(c.Seq))
+		w.time(c.At)
+		w.text(string(c.By))
+		w.flag(c.Decides)
+		w.text(c.Reason)
+		w.text(string(c.Undone))
+		w.text(c.entry)
 	}
 	w.end()
 }
@@ -151,6 +167,7 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 	st.setInvitations(invitations)
 	st.kicked = read(&r, func(protocol.ParticipantID) (none struct{}) { return none })
 	st.pauses = read(&r, func(protocol.ParticipantID) time.Time { return r.time() })
+	st.modes = read(&r, func(protocol.ParticipantID) ModeChange { return r.modeChange() })
 	st.Ledger = st.Ledger.Restored(r.number(), elements(&r, r.holding))
 	st.Directory = r.directory()
 	if r.err == nil && len(r.rest) > 0 {
@@ -315,6 +332,13 @@ func (r *decoder) membership(id protocol.ParticipantID) (m Membership, i Invitat
 	m.Inviter, m.At = protocol.ParticipantID(r.text()), protocol.Seq(r.number())
 	i.Participant, i.At = id, m.At
 	return m, i
+}
+
+func (r *decoder) modeChange() ModeChange {
+	return ModeChange{
+		ID: protocol.ID(r.text()), Seq: protocol.Seq(r.number()), At: r.time(), By: protocol.ParticipantID(r.text()),
+		Decides: r.flag(), Reason: r.text(), Undone: protocol.ID(r.text()), entry: r.text(),
+	}
 }
 
 func (r *decoder) holding(id protocol.ParticipantID) capability.Holding {

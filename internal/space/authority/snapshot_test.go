@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -423,9 +424,48 @@ func TestSnapshot_Version(t *testing.T) {
 	l.add(protocol.KindAdminParticipantPut, `{"space":"team","participant_id":"dora","capabilities":["chat"]}`)
 	l.add(protocol.KindAdminTokenIssue, `{"space":"team","participant_id":"dora","token_sha256":"`+strings.Repeat("ab", 32)+`","ttl_seconds":60}`)
 	l.add(protocol.KindAdminTokenRevoke, `{"space":"team","participant_id":"dora","all":true}`)
+	l.add(protocol.KindReviewerPromote, `{"participant_id":"rev","reason":"so"}`)
+	l.add(protocol.KindReviewerDemote, `{"participant_id":"other"}`)
 	sum := sha256.Sum256(l.fold().encode("log", later))
-	if got := hex.EncodeToString(sum[:8]); snapshotVersion != 4 || got != "7787adb962b401d6" {
+	if got := hex.EncodeToString(sum[:8]); snapshotVersion != 5 || got != "9abad33ccb736a62" {
 		t.Errorf("version %d has the digest %s: change the version if another state is derived from the same log, and then this test", snapshotVersion, got)
+	}
+}
+
+// A snapshot has the modes of reviewers, with the entry that was promoted.
+func TestSnapshot_Modes(t *testing.T) {
+	l := newStateLog(t)
+	for _, id := range []protocol.ParticipantID{"rev", "stale", "down"} {
+		l.cfg.Deciders.Reviewers = append(l.cfg.Deciders.Reviewers, Reviewer{ID: id, Decisions: 5})
+	}
+	promoted := func(id protocol.ParticipantID, entry string) {
+		e := l.add(protocol.KindReviewerPromote, `{"participant_id":"`+string(id)+`","reason":"`+strings.Repeat("so ", 200)+`"}`)
+		e.Private = (&ring.Spelling{}).Note(nil, &ring.Reason{Reviewer: entry})
+	}
+	promoted("rev", l.cfg.Deciders.Reviewers[0].Entry())
+	promoted("stale", l.cfg.Deciders.Reviewers[0].Entry())
+	promoted("down", l.cfg.Deciders.Reviewers[2].Entry())
+	l.add(protocol.KindReviewerDemote, `{"participant_id":"down"}`).Envelope.Correlation = protocol.CorrelateTo("d1")
+	st := l.fold()
+	restored, err := restore(st.encode("log", later), "log", l.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []protocol.ParticipantID{"rev", "stale", "down", "none"} {
+		on, last := st.Mode(id)
+		again, same := restored.Mode(id)
+		if last != nil && same.At.Equal(last.At) {
+			same.At = last.At // in the same location
+		}
+		if on != (id == "rev") || again != on || (last == nil) != (id == "none") || last != nil && (*last != *same || len(last.Reason) > 300) {
+			t.Errorf("%s: %t %+v, restored %t %+v", id, on, last, again, same)
+		}
+	}
+	if _, last := restored.Mode("down"); last.Undone != "d1" || last.Decides {
+		t.Errorf("%+v", last)
+	}
+	if got := fmt.Sprint(restored.EndedPromotions()); got != "[stale]" {
+		t.Error(got)
 	}
 }
 

@@ -39,6 +39,7 @@ type State struct {
 	kicked      pmap.Map[protocol.ParticipantID, struct{}]   // kicked and not invited since
 	pauses      pmap.Map[protocol.ParticipantID, time.Time]  // end of the pause; zero: until resumed
 	members     pmap.Map[protocol.ParticipantID, Membership] // without the configured ones
+	modes       pmap.Map[protocol.ParticipantID, ModeChange] // the last one of each reviewer
 	invitations pmap.Map[string, Invitation]                 // by the hash of the token
 	expiry      pmap.Map[string, string]                     // hashes of the ones that expire, by pmap.TimeKey
 	// Directory is what the administrative space has made; empty in other spaces.
@@ -174,11 +175,16 @@ func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now tim
 }
 
 // MayDecide reports whether a participant may decide on a proposal that it can see, as
-// far as its rights matter: reject it, or make the call at the host that it names. The
-// proposer must be in the space.
+// far as its rights and the deciders matter: reject it, or make the call at the host that it
+// names. The proposer must be in the space.
 func (st *State) MayDecide(id protocol.ParticipantID, p *protocol.Envelope, now time.Time) bool {
 	proposed := p.ParsePayload()
-	return id != p.From && !st.IsGone(p.From) && st.Config.JudgeDecision(st.Ledger.Effective(id, now), p, proposed, HostOf(proposed)).Allowed
+	to := HostOf(proposed)
+	if id == p.From || st.IsGone(p.From) || !st.Config.JudgeDecision(st.Ledger.Effective(id, now), p, proposed, to).Allowed {
+		return false
+	}
+	_, err := st.CheckDecider(id, p, proposed, to, false, now)
+	return err == nil
 }
 
 // JudgeDecision returns what rights say about a decision on a proposal. It is allowed if the
@@ -322,6 +328,8 @@ func (st *State) Fold(e *journal.Entry) error {
 		for _, id := range e.Envelope.To {
 			st.pauses = st.pauses.Delete(id)
 		}
+	case protocol.KindReviewerPromote, protocol.KindReviewerDemote:
+		st.setMode(e, payload)
 	case KindSystemMember:
 		if id := protocol.ParticipantIn(payload, "participant_id"); !st.IsInvited(id) {
 			st.members = st.members.Set(id, Membership{Origin: guest, seen: e.Envelope.TS})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,16 +38,30 @@ func ReadSpelling(note []byte) Spelling {
 // reasonAlone begins the JSON of a note without a spelling, which every call has.
 var reasonAlone = []byte(`{"reason":`)
 
-// Reason says why a call, or the rejection of one, was admitted. It is stored with the
+// Reason says why a call, the rejection of one, or the promotion of a reviewer was admitted. It is stored with the
 // envelope, and no participant receives it as such.
 type Reason struct {
 	Policy string `json:"policy"` // digest of the policy that was in force
 	// Rule is the text of the capability that allowed it; one that was cut ends with "…".
 	Rule  string      `json:"rule"`
 	Grant protocol.ID `json:"grant,omitempty"` // the grant that the rule came with
+	// Decider is the sort of decider; "": the space has no deciders, or nobody was asked.
+	Decider Decider `json:"decider,omitempty"`
 	// Late: it decides on a proposal that had expired, or whose context had ended.
 	Late bool `json:"late,omitempty"`
+	// Reviewer, of a promotion, identifies the configuration's entry of the reviewer.
+	Reviewer string `json:"reviewer,omitempty"`
 }
+
+// Decider is a sort of those that decide on calls.
+type Decider string
+
+// The deciders.
+const (
+	DeciderRule     Decider = exchange.ByRule // of the deciders, not a capability
+	DeciderReviewer Decider = exchange.ByReviewer
+	DeciderPerson   Decider = exchange.ByPerson
+)
 
 // ReadReason returns the reason in an entry's Private; nil: there is none.
 func ReadReason(note []byte) *Reason {

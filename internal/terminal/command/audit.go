@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/block"
@@ -36,7 +37,8 @@ who wanted the call, who or what decided on it, the policy that was in force, an
 what the policy of today says about the same call.
 
 allowed by the rule or the grant: the call was made at once, by a capability of the
-configuration or a granted one. approved, rejected: by a participant, on a proposal;
+configuration or a granted one. allowed by a rule of the space: by one of its
+deciders, in place of a question. approved, rejected: by a participant, on a proposal;
 late: the proposal had expired, or the reasoning that it belongs to had ended.
 
 The policy is the beginning of the digest of what the configuration says about the
@@ -146,6 +148,9 @@ func auditLine(x *api.CallDecision, s block.Style) string {
 // auditOutcome says what became of a call, and through whom or what.
 func auditOutcome(x *api.CallDecision) string {
 	who := termsafe.Words(string(x.Decided.Participant))
+	if x.Decided.Decider == exchange.ByReviewer {
+		who = "reviewer " + who
+	}
 	when := " in time"
 	if x.Decided.When == "late" {
 		when = " late"
@@ -159,6 +164,8 @@ func auditOutcome(x *api.CallDecision) string {
 		return "made at once; why is not in the log"
 	case x.Outcome == "made" && x.Decided.By == "grant":
 		return strings.TrimSpace("allowed by a grant " + termsafe.Words(string(x.Decided.Grant)))
+	case x.Outcome == "made" && x.Decided.Decider == exchange.ByRule:
+		return "allowed by a rule of the space"
 	case x.Outcome == "made":
 		return "allowed by a rule"
 	case x.Decided.By == "participant" && x.Decided.When == "late":

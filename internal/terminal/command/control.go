@@ -1,7 +1,7 @@
 // Package command has the commands of meup that change a space or a gateway: [Manage] changes
 // participants, capabilities and pauses, and the profiles with which other commands connect,
 // [Admin] the spaces, participants and tokens of a gateway; [Review] and [Decisions] show and
-// decide proposed calls.
+// decide proposed calls, [Reviewers] those who decide on them.
 package command
 
 import (
@@ -90,9 +90,9 @@ until the time of --for is over. Its status, its responses to requests and its c
 
 // controlFlags are the flags of a control.
 type controlFlags struct {
-	reason, grant, id string
-	duration          time.Duration
-	json, replace     bool
+	reason, grant, id, decision string
+	duration                    time.Duration
+	json, replace               bool
 }
 
 // Manage returns the commands that manage spaces, participants and profiles. style
@@ -126,6 +126,9 @@ the token is not valid.`,
 	}
 	if k.kind == protocol.KindCapabilityRevoke {
 		fl.StringVar(&f.grant, "grant", "", "id of the grant to revoke, of the participant WHO")
+	}
+	if k.kind == protocol.KindReviewerDemote {
+		fl.StringVar(&f.decision, "decision", "", "id of the request or the rejection that was wrong")
 	}
 	if k.kind == protocol.KindSpaceInvite {
 		fl.BoolVar(&f.replace, "replace", false, "give a participant that is invited already another token")
@@ -273,6 +276,9 @@ func (k *control) draft(f *controlFlags, args []string) (protocol.Envelope, erro
 	add(k.field, f.duration.Seconds(), f.duration > 0)
 	add("reason", f.reason, f.reason != "")
 	add("grant_id", f.grant, f.grant != "")
+	if f.decision != "" {
+		e.Correlation = protocol.CorrelateTo(protocol.ID(f.decision))
+	}
 	// The target of a pause is addressed, and so is the recipient of a grant: clients of
 	// MEW treat a grant without addressees as a grant to themselves.
 	if k.subject == "" || k.kind == protocol.KindCapabilityGrant {
@@ -298,6 +304,8 @@ func (k *control) check(f *controlFlags, args []string) ([]json.RawMessage, erro
 		return nil, program.Usagef("--%s must be at least 1s", k.duration)
 	case f.id != "" && !protocol.ValidID(f.id):
 		return nil, program.Usagef("--id %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", f.id)
+	case f.decision != "" && !protocol.ValidID(f.decision):
+		return nil, program.Usagef("--decision %q is not a valid id", f.decision)
 	case f.grant != "" && !protocol.ValidID(f.grant):
 		return nil, program.Usagef("--grant %q is not a valid id", f.grant)
 	}

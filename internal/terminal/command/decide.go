@@ -179,6 +179,9 @@ busy, incapable, policy, duplicate, invalid, timeout, resource_limit,
 no_longer_needed and other; any other text is accepted. The ID may be shortened, or
 left out, as for approve.
 
+A call that a reviewer has approved was made and stays made. To reject it demotes the
+reviewer for that decision, as meup reviewers demote --decision does.
+
 Exit codes: 0 the rejection was admitted; 1 rejected, or no such proposal is
 pending; 2 usage error; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
 		Args: program.Args("[ID]"),
@@ -188,6 +191,8 @@ pending; 2 usage error; 4 no connection, or the token is not valid; 130 Ctrl-C.`
 			}
 			d := decision{question: "Reject this call?", draft: func(p *protocol.Envelope) (protocol.Envelope, error) {
 				return exchange.Rejection(p, reason), nil
+			}, undo: func(t *connect.Target, p *api.Proposal) (*protocol.Envelope, error) {
+				return undo(c.Context(), t, p, reason)
 			}}
 			_, _, err := d.send(c, s, style, args)
 			return connect.Finish(c.Context(), err)
@@ -205,6 +210,9 @@ type decision struct {
 	// prepare returns what else the decision does, in words; nil: nothing.
 	prepare func(*connect.Target, *protocol.Envelope) (string, error)
 	words   string // of prepare
+	// undo returns the envelope that says that a decision was wrong; nil: there is none, and only a
+	// pending proposal is decided on.
+	undo func(*connect.Target, *api.Proposal) (*protocol.Envelope, error)
 }
 
 // send finds the proposal, sends the envelope that settles it, and prints a receipt.
@@ -223,7 +231,14 @@ func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, arg
 		return nil, nil, err
 	}
 	p := &found.Envelope.Envelope
-	if found.State != statePending {
+	var undoing *protocol.Envelope
+	if found.State != statePending && d.undo != nil {
+		undoing, err = d.undo(t, found)
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if found.State != statePending && undoing == nil {
 		return nil, nil, fmt.Errorf("proposal %s is not pending: it was %s%s", p.ID, settled(c.Context(), t, found), resultHint(found, connect.Given(c.Flags())))
 	}
 	if d.prepare != nil {
@@ -236,6 +251,13 @@ func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, arg
 		if err := d.confirm(c, t, p, style); err != nil {
 			return nil, nil, err
 		}
+	}
+	if undoing != nil {
+		err := Send(c, t, *undoing, false)
+		if err == nil {
+			connect.Warn(c.ErrOrStderr(), "the call was made and stays made: it was %s, which is demoted for that and decides nothing more%s", settled(c.Context(), t, found), resultHint(found, connect.Given(c.Flags())))
+		}
+		return t, nil, err
 	}
 	e, err := d.draft(p)
 	if err != nil {

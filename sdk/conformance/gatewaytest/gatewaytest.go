@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/sdk/conformance/vector"
@@ -87,7 +88,21 @@ func New(ctx context.Context, o Options) (*Suite, error) {
 		"addressed": !o.Public, "c": s.you["c"].ID != "", "description": described, "message_bytes": b.Limits.MessageBytes > 0 && b.Limits.MessageBytes <= 8<<20,
 		"all capabilities": slices.ContainsFunc(a.Capabilities, func(raw json.RawMessage) bool { return slices.Contains([]string{`"*"`, `"**"`}, string(raw)) }),
 	}
+	s.met["deciders"] = s.hasDeciders(ctx)
 	return s, nil
+}
+
+// hasDeciders reports whether a sees a policy in which c is a reviewer in shadow.
+func (s *Suite) hasDeciders(ctx context.Context) bool {
+	c, err := api.New(api.Options{URL: s.o.URL, Token: s.o.Tokens["a"]})
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	p, err := c.Policy(ctx, s.o.Space)
+	return err == nil && p.Deciders != nil && slices.ContainsFunc(p.Deciders.Reviewers, func(r api.ReviewerPolicy) bool {
+		return r.ID == s.you["c"].ID && r.Mode == "shadow"
+	})
 }
 
 // welcome joins and leaves, and returns the welcome.

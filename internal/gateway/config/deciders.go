@@ -1,0 +1,190 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/kit/glob"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// What a promotion needs by default.
+const (
+	defaultDecisions   = 50
+	defaultWithoutMiss = 50
+)
+
+// The entries of deciders, in the order in which they are asked, and what they are called.
+var (
+	deciderTypes = []string{"rules", "reviewer", "people"}
+	deciderNames = []string{"rules", "reviewers", "people"}
+)
+
+// deciders reads who decides on the proposals of a space, whose participants are known.
+func (r *resolver) deciders(s *Space, n *node) {
+	d := &s.Deciders
+	for _, x := range n.get("human_only").elements() {
+		d.HumanOnly = append(d.HumanOnly, r.call(x, false))
+		r.lintCalls(s, x, true)
+	}
+	asked := 0
+	for _, x := range n.get("deciders").elements() {
+		at := slices.IndexFunc(deciderTypes, func(key string) bool { return x.get(key).isSet() })
+		switch {
+		case at < 0: // was reported
+			continue
+		case at < asked:
+			r.errorf(x, "%s are asked before %s; move this entry up", deciderNames[at], deciderNames[asked])
+		}
+		asked = max(asked, at)
+		switch deciderTypes[at] {
+		case "rules":
+			for _, rule := range x.get("rules").elements() {
+				d.Rules = append(d.Rules, authority.Rule{Capability: r.call(rule, true), Reason: rule.get("reason").words()})
+				r.lintCalls(s, rule, rule.get("deny").is("true"))
+			}
+		case "reviewer":
+			d.Reviewers = append(d.Reviewers, r.reviewer(s, x))
+		case "people":
+			var stage authority.Stage
+			for _, who := range x.get("people").elements() {
+				stage.People = append(stage.People, who.text)
+				if !glob.HasStar(who.text) {
+					r.knows(s, who)
+				}
+			}
+			if after := x.get("after"); after.isSet() {
+				r.decode(after, &stage.After)
+			}
+			d.People = append(d.People, stage)
+		}
+	}
+	r.checkDeciders(s, n)
+}
+
+// words returns the text of a value; "" if it has none.
+func (n *node) words() string {
+	if !n.isSet() {
+		return ""
+	}
+	return n.text
+}
+
+// call compiles a pattern of calls, whose kind is mcp.request. One of a rule may have deny.
+func (r *resolver) call(n *node, rule bool) *capability.Capability {
+	c := r.compile(n, n.callJSON(false))
+	switch {
+	case c == nil:
+	case !c.Selects(protocol.KindMCPRequest):
+		r.errorf(n, "it matches no call: leave kind out, or write kind: %s", protocol.KindMCPRequest)
+	case c.Deny() && !rule:
+		r.errorf(n, "deny has no meaning here; leave it out")
+	}
+	return c
+}
+
+// callJSON writes a pattern of calls as a capability: with a kind, without the reason of a rule,
+// and as a deny rule if that is wanted.
+func (n *node) callJSON(deny bool) []byte {
+	if n.index == nil {
+		if deny {
+			return append(n.appendJSON([]byte(`{"deny":true,"kind":`)), '}')
+		}
+		return n.appendJSON(nil)
+	}
+	out := []byte{'{'}
+	if n.get("kind") == nil {
+		out = append(protocol.AppendString(append(out, `"kind":`...), string(protocol.KindMCPRequest)), ',')
+	}
+	for _, m := range n.members {
+		if m.key.text != "reason" && (m.key.text != "deny" || !deny) {
+			out = append(protocol.AppendString(out, m.key.text), ':')
+			out = append(m.value.appendJSON(out), ',')
+		}
+	}
+	if deny {
+		out = append(out, `"deny":true,`...)
+	}
+	return append(out[:len(out)-1], '}')
+}
+
+// lintCalls warns about a pattern of calls that probably does not match what is meant. One
+// that denies may match more than it shows.
+func (r *resolver) lintCalls(s *Space, n *node, deny bool) {
+	if n.faulty {
+		return
+	}
+	c, err := capability.ParseJSON(n.callJSON(deny))
+	if err != nil {
+		return
+	}
+	for _, f := range capability.Lint("", []*capability.Capability{c}, s.known()) {
+		if f.Index >= 0 {
+			r.warnf(n, "%s", f.Message)
+			r.diagnostics[len(r.diagnostics)-1].Mistake = f.Mistake
+		}
+	}
+}
+
+func (r *resolver) reviewer(s *Space, n *node) authority.Reviewer {
+	id := n.get("reviewer")
+	v := authority.Reviewer{
+		ID: protocol.ParticipantID(id.text), Decides: n.get("mode").is("decide"),
+		Decisions: defaultDecisions, WithoutMiss: defaultWithoutMiss,
+	}
+	for _, x := range n.get("for").elements() {
+		v.For = append(v.For, r.call(x, false))
+		r.lintCalls(s, x, false)
+	}
+	if of := n.get("promote"); of.isSet() {
+		if x := of.get("decisions"); x.isSet() {
+			r.decode(x, &v.Decisions)
+		}
+		if x := of.get("without_miss"); x.isSet() {
+			r.decode(x, &v.WithoutMiss)
+		}
+	}
+	if slices.ContainsFunc(s.Deciders.Reviewers, func(other authority.Reviewer) bool { return other.ID == v.ID }) {
+		r.errorf(id, "%s is already a reviewer; make one entry of both", textutil.Shorten(id.text, 40))
+	}
+	r.knows(s, id)
+	return v
+}
+
+// knows reports a participant that the space does not have. With an issuer or an
+// administrative space, any name may join.
+func (r *resolver) knows(s *Space, who *node) {
+	known := s.known()
+	if known == nil || r.cfg.Administration.Space != "" || slices.Contains(known, protocol.ParticipantID(who.text)) {
+		return
+	}
+	names := make([]string, len(known))
+	for i, id := range known {
+		names[i] = string(id)
+	}
+	r.errorf(who, "%s is no participant of the space; %s", textutil.Shorten(who.text, 40), textutil.Suggest(who.text, names))
+}
+
+// checkDeciders checks that what only people may decide can be decided, and that nobody
+// is both a reviewer and one of the people who judge it.
+func (r *resolver) checkDeciders(s *Space, n *node) {
+	d, list := &s.Deciders, n.get("deciders")
+	if list.isSet() && list.faulty || n.get("human_only").isSet() && n.get("human_only").faulty {
+		return
+	}
+	if len(d.People) == 0 && len(d.HumanOnly) > 0 {
+		r.errorf(n.get("human_only"), "nobody can decide on these calls: add people to deciders")
+	}
+	if len(d.People) == 0 && len(d.Reviewers) > 0 {
+		r.errorf(list, "nobody could promote or demote the reviewers: add people to deciders")
+	}
+	for _, x := range list.elements() {
+		id := x.get("reviewer")
+		if by := d.PeoplePattern(protocol.ParticipantID(id.words())); id.isSet() && by != "" {
+			r.errorf(id, "%s is a reviewer and, by %s, one of the people; people judge reviewers, so it can only be one of both",
+				textutil.Shorten(id.text, 40), textutil.Shorten(by, 40))
+		}
+	}
+}

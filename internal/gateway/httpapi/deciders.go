@@ -1,0 +1,163 @@
+package httpapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/kit/glob"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// defaultScored is how far scores go back without the parameter since.
+const defaultScored = 30 * 24 * time.Hour
+
+// deciders returns who decides on the proposals of the space, with their scores. These are of the
+// whole space: those who may read them would otherwise see different ones of the same reviewer,
+// and miss its misses. They have counts, and names of tools and programs, and no call.
+func (s *Server) deciders(w http.ResponseWriter, r *http.Request, v caller) {
+	d := v.space.Deciders()
+	if !v.space.SeesRights(v.id) && d.Reviewer(v.id) == nil && d.PeoplePattern(v.id) == "" {
+		access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "The deciders of a space are for participants that observe it, may change rights, or are deciders."))
+		return
+	}
+	now := time.Now()
+	from := now.Add(-defaultScored)
+	if text := r.URL.Query().Get("since"); text != "" {
+		var ok bool
+		from, ok = ago(text, now)
+		if !ok {
+			access.WriteError(w, access.BadRequest("The parameter since cannot be "+strconv.Quote(text)+"; write a time such as 2026-11-22T18:00:00Z, a day, or a duration before now such as 24h."))
+			return
+		}
+	}
+	if !v.hold.Grow(3 * space.MaxScorecardBytes) { // the scorecard, and twice what is made of it
+		access.WriteError(w, access.Busy())
+		return
+	}
+	charge, err := v.space.BeginWork(v.id)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	since, err := v.space.After(r.Context(), from)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	card, scanned, partial, err := v.space.Scorecard(r.Context(), d, since)
+	charge(scanned * proposalWork)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again."))
+		return
+	}
+	writeJSON(w, http.StatusOK, &api.Deciders{
+		Configured: d.Configured(), HumanOnly: textsOf(d.HumanOnly), Deciders: v.scored(d, card), Since: from.UTC(), Partial: partial,
+	})
+}
+
+// scored returns the deciders in the order in which they are asked.
+func (v caller) scored(d *authority.Deciders, card *exchange.Scorecard) []api.Decider {
+	list := []api.Decider{}
+	if len(d.Rules) > 0 {
+		list = append(list, api.Decider{Type: "rules", Score: scoreOf(card.Rules())})
+	}
+	for i := range d.Reviewers {
+		list = append(list, v.reviewer(&d.Reviewers[i], card))
+	}
+	people := card.People()
+	add := func(x api.Decider) {
+		if score := people[x.ID]; score != nil {
+			x.Score = scoreOf(score)
+			delete(people, x.ID)
+		}
+		list = append(list, x)
+	}
+	for _, stage := range d.People {
+		for _, name := range stage.People {
+			x := api.Decider{Type: "person", AfterSeconds: stage.After.Seconds()}
+			if !glob.HasStar(name) {
+				x.ID = protocol.ParticipantID(name)
+				add(x)
+				continue
+			}
+			x.Pattern = name
+			list = append(list, x)
+			for _, id := range slices.Sorted(maps.Keys(people)) {
+				if glob.Match(glob.CompileFlat(name), string(id)) {
+					x.ID = id
+					add(x)
+				}
+			}
+		}
+	}
+	if len(d.People) == 0 {
+		for _, id := range slices.Sorted(maps.Keys(people)) {
+			add(api.Decider{Type: "person", ID: id})
+		}
+	}
+	return list
+}
+
+// reviewer returns a reviewer with its score and, in shadow, what its promotion needs.
+func (v caller) reviewer(r *authority.Reviewer, card *exchange.Scorecard) api.Decider {
+	x := api.Decider{Type: "reviewer", ID: r.ID, Mode: modeOf(false), For: textsOf(r.For), Score: scoreOf(card.Reviewer(r.ID))}
+	decides, last := v.space.Mode(r.ID)
+	if last != nil {
+		x.Changed = &api.ModeChange{ID: last.ID, Seq: last.Seq, At: last.At, By: last.By, Mode: modeOf(last.Decides), Reason: last.Reason, Undone: last.Undone}
+	}
+	if decides {
+		x.Mode = modeOf(true)
+		return x
+	}
+	proof := card.Proof(r.ID)
+	x.Promotion = &api.Promotion{
+		Decisions: r.Decisions, WithoutMiss: r.WithoutMiss, Compared: proof.Compared, SinceMiss: proof.SinceMiss,
+		Missing: r.Missing(proof.Compared, proof.SinceMiss), MayPromote: v.space.MayPromote(v.id, r.ID),
+	}
+	return x
+}
+
+func modeOf(decides bool) string {
+	if decides {
+		return "decide"
+	}
+	return "shadow"
+}
+
+func textsOf(list []*capability.Capability) []json.RawMessage {
+	texts := make([]json.RawMessage, len(list))
+	for i, c := range list {
+		texts[i] = json.RawMessage(c.String())
+	}
+	return texts
+}
+
+func scoreOf(s *exchange.Score) *api.Score {
+	score := &api.Score{Tally: tallyOf(&s.Tally)}
+	for kind, t := range s.Kinds {
+		score.Kinds = append(score.Kinds, api.KindScore{Kind: kind, Tally: tallyOf(t)})
+	}
+	slices.SortFunc(score.Kinds, func(a, b api.KindScore) int {
+		return cmp.Or(cmp.Compare(b.Proposals, a.Proposals), cmp.Compare(a.Kind, b.Kind))
+	})
+	return score
+}
+
+func tallyOf(t *exchange.Tally) api.Tally {
+	return api.Tally{
+		Proposals: t.Proposals, Covered: t.Covered, Approved: t.Approved, Rejected: t.Rejected, Abstained: t.Abstained, Decided: t.Decided,
+		Compared: t.Compared, Misses: t.Misses, FalseAlarms: t.FalseAlarms, AgreedRejections: t.AgreedRejections, PersonRejections: t.PersonRejections,
+		Saved: t.Saved, LatencyP50: t.Delay(0.5).Seconds(), LatencyP99: t.Delay(0.99).Seconds(),
+	}
+}

@@ -1,0 +1,136 @@
+package space
+
+import (
+	"context"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/capability/argument"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of a scorecard.
+const (
+	MaxScoredEntries  = 100_000 // that are read
+	MaxScorecardBytes = 4 << 20 // that it holds
+	maxScoredKind     = 100     // of the name of a kind, in bytes
+)
+
+// Deciders returns who decides on the proposals, by the configuration.
+func (s *Space) Deciders() *authority.Deciders { return &s.config().Deciders }
+
+// Mode reports whether a reviewer decides, and returns its last promotion or demotion; nil:
+// none.
+func (s *Space) Mode(id protocol.ParticipantID) (decides bool, last *authority.ModeChange) {
+	return s.state.Load().Mode(id)
+}
+
+// MayPromote reports whether a participant may promote a reviewer once that has shown enough.
+func (s *Space) MayPromote(id, reviewer protocol.ParticipantID) bool {
+	st := s.state.Load()
+	e := &protocol.Envelope{
+		From: id, Kind: protocol.KindReviewerPromote, TS: s.now(),
+		Payload: append(protocol.AppendString([]byte(`{"participant_id":`), string(reviewer)), '}'),
+	}
+	allowed, _ := st.Rights(id, e, e.TS)
+	return allowed && st.CheckReviewer(e) == nil && st.CheckModeChange(e, e.ParsePayload()) == nil
+}
+
+// Scorecard reads how deciders have done on the proposals after a position, and what reviewers in
+// shadow have shown since their last demotion. It returns how many entries it has read;
+// partial: at its bounds, before it reached the position.
+func (s *Space) Scorecard(ctx context.Context, d *authority.Deciders, since protocol.Seq) (card *exchange.Scorecard, scanned int, partial bool, err error) {
+	var shadow []protocol.ParticipantID
+	for _, v := range d.Reviewers {
+		if decides, _ := s.Mode(v.ID); !decides {
+			shadow = append(shadow, v.ID)
+		}
+	}
+	return s.score(ctx, d, since, shadow)
+}
+
+// proof reads what a reviewer has shown since its last demotion.
+func (s *Space) proof(ctx context.Context, reviewer protocol.ParticipantID) (proof exchange.Proof, scanned int, err error) {
+	card, scanned, _, err := s.score(ctx, s.Deciders(), s.Head(), []protocol.ParticipantID{reviewer})
+	if err == nil {
+		proof = card.Proof(reviewer)
+	}
+	return proof, scanned, err
+}
+
+// score reads the log back to a position and to the last demotions of reviewers.
+func (s *Space) score(ctx context.Context, d *authority.Deciders, since protocol.Seq, demoted []protocol.ParticipantID) (card *exchange.Scorecard, scanned int, partial bool, err error) {
+	var at *ring.Entry
+	card = exchange.NewScorecard(s.panel(d, &at), since)
+	for e, err := range s.Backwards(ctx) {
+		if err != nil {
+			return nil, scanned, false, err
+		}
+		for len(demoted) > 0 && card.Demoted(demoted[0]) {
+			demoted = demoted[1:]
+		}
+		counts := e.Envelope.Seq > since
+		if !counts && len(demoted) == 0 {
+			break
+		}
+		if scanned == MaxScoredEntries || card.Size() > MaxScorecardBytes {
+			partial = counts
+			break
+		}
+		scanned++
+		at = e
+		card.Add(e.Envelope, e.Settles(), deciderOf(e))
+	}
+	return card, scanned, partial, nil
+}
+
+// deciderOf returns who has decided on a call, as far as it was recorded.
+func deciderOf(e *ring.Entry) string {
+	if e.Envelope.Kind != protocol.KindMCPRequest && e.Envelope.Kind != protocol.KindMCPReject {
+		return ""
+	}
+	reason := ring.ReadReason(e.Private())
+	if reason == nil {
+		return ""
+	}
+	return string(reason.Decider)
+}
+
+// panel returns who is scored. at is the entry that is being added.
+func (s *Space) panel(d *authority.Deciders, at **ring.Entry) exchange.Panel {
+	cfg := s.config()
+	p := exchange.Panel{Kind: kindOfCall, IsPerson: func(id protocol.ParticipantID) bool {
+		return len(d.People) == 0 || d.PeoplePattern(id) != ""
+	}}
+	visibility := make(map[protocol.ParticipantID]ring.Visibility)
+	for _, v := range d.Reviewers {
+		p.Reviewers = append(p.Reviewers, v.ID)
+		visibility[v.ID] = s.VisibilityOf(ring.Viewer{ID: v.ID})
+	}
+	p.Judges = func(reviewer protocol.ParticipantID, e *protocol.Envelope, payload protocol.Value) bool {
+		if reviewer != "" && !(*at).VisibleTo(visibility[reviewer]) {
+			return false
+		}
+		r := cfg.ProposedCall(e, payload)
+		return d.Judges(reviewer, &r)
+	}
+	return p
+}
+
+// kindOfCall names the kind of a call: its tool, and the program of a command.
+func kindOfCall(call protocol.Value) string {
+	tool, _ := exchange.ShownCall(call)
+	for key, v := range call.Get("params").Get("arguments").Members {
+		if capability.ArgumentMatcher(key.Text()) != "$shell" {
+			continue
+		}
+		if name, ok := argument.Family(argument.Parse(v.Text())); ok {
+			tool += ": " + name
+		}
+		break
+	}
+	return textutil.Shorten(tool, maxScoredKind)
+}

@@ -1,0 +1,250 @@
+package space_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func pattern(t testing.TB, text string) *capability.Capability {
+	t.Helper()
+	c, err := capability.ParseJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// openReviewed opens a room with a reviewer of Bash and move, which needs two decisions for a
+// promotion; people decide on delete_* alone.
+func openReviewed(t testing.TB, change func(*space.Services)) *room {
+	t.Helper()
+	cfg := rights{
+		"alice": {"*", "observe"}, "bob": {"mcp.request", "decide"}, "coder": {"mcp.proposal", "mcp.withdraw"},
+		"rev": {"mcp.opinion", "mcp.proposal", "mcp.request", "decide"}, "files": {"mcp.response"},
+	}.config(t)
+	cfg.Deciders = authority.Deciders{
+		HumanOnly: []*capability.Capability{pattern(t, `{"kind":"mcp.request","payload":{"params":{"name":"delete_*"}}}`)},
+		Rules:     []authority.Rule{{Capability: pattern(t, `{"kind":"mcp.request","payload":{"params":{"name":"list"}}}`)}},
+		Reviewers: []authority.Reviewer{{
+			ID: "rev", Decisions: 2, WithoutMiss: 2,
+			For: []*capability.Capability{pattern(t, `{"kind":"mcp.request","payload":{"params":{"name":["Bash","move","delete_*"]}}}`)},
+		}},
+		People: []authority.Stage{{People: []string{"alice"}}, {People: []string{"bob"}}},
+	}
+	return openWith(t, cfg, change)
+}
+
+// proposes has coder propose a call of a tool to files.
+func (r *room) proposes(id, tool, arguments, to string) {
+	r.t.Helper()
+	r.must("coder", fmt.Sprintf(`{"id":%q,"kind":"mcp.proposal"%s,"payload":{"method":"tools/call","params":{"name":%q,"arguments":%s},"participant_id":"files"}}`, id, to, tool, arguments))
+}
+
+// judges has rev write an opinion on a proposal.
+func (r *room) judges(id, verdict string) {
+	r.t.Helper()
+	e, err := r.log.Lookup(r.t.Context(), "lab", protocol.ID(id))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.must("rev", fmt.Sprintf(`{"kind":"mcp.opinion","correlationId":%q,"payload":{"verdict":%q,"call":%q}}`, id, verdict, exchange.CallOf(&e.Envelope).Digest()))
+}
+
+// decides has a participant approve or reject a proposal.
+func (r *room) decides(who protocol.ParticipantID, id string, approve bool) protocol.ID {
+	r.t.Helper()
+	p, err := r.log.Lookup(r.t.Context(), "lab", protocol.ID(id))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	e := exchange.Rejection(&p.Envelope, "no")
+	e.ID = protocol.ID("d-" + id)
+	if approve {
+		e, err = exchange.Approval(&p.Envelope, e.ID, "")
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	e.From = who
+	r.must(who, string(protocol.AppendEnvelope(nil, protocol.DialectMEUP01, &e)))
+	return e.ID
+}
+
+func (r *room) scorecard(since protocol.Seq) *exchange.Scorecard {
+	r.t.Helper()
+	card, _, _, err := r.Scorecard(r.t.Context(), r.Deciders(), since)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return card
+}
+
+// mode sends a promotion or a demotion of rev, and returns the error.
+func (r *room) mode(kind protocol.Kind, of protocol.ID) error {
+	correlation := ""
+	if of != "" {
+		correlation = fmt.Sprintf(`,"correlationId":%q`, of)
+	}
+	err := r.say("alice", fmt.Sprintf(`{"kind":%q%s,"payload":{"participant_id":"rev"}}`, kind, correlation))[0].Err
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+func TestScorecard_WhatIsJudged(t *testing.T) {
+	r := openReviewed(t, nil)
+	r.proposes("p1", "Bash", `{"command":"git push origin"}`, "")
+	r.judges("p1", "approve")
+	r.decides("alice", "p1", false)
+	r.proposes("p2", "Bash", `{"command":"git diff | sh"}`, "")
+	r.proposes("p3", "delete_file", `{}`, "") // for people only
+	r.judges("p3", "approve")
+	r.proposes("p4", "other", `{}`, "") // not for rev
+	r.judges("p4", "reject")
+	r.proposes("p5", "move", `{}`, `,"to":["alice"]`) // invisible to rev
+	r.must("coder", `{"kind":"mcp.request","to":["files"],"payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list"}}}`)
+	last := r.must("alice", `{"id":"c","kind":"chat","payload":{"text":"hi"}}`)
+
+	for _, c := range []struct {
+		name string
+		got  *exchange.Tally
+		want [4]int // proposals, covered, misses, saved
+	}{
+		{"reviewer", &r.scorecard(0).Reviewer("rev").Tally, [4]int{2, 1, 1, 0}},
+		{"program", r.scorecard(0).Reviewer("rev").Kinds["Bash: git push"], [4]int{1, 1, 1, 0}},
+		{"several programs", r.scorecard(0).Reviewer("rev").Kinds["Bash"], [4]int{1, 0, 0, 0}},
+		{"rules", &r.scorecard(0).Rules().Tally, [4]int{5, 1, 0, 1}},
+		{"person", &r.scorecard(0).People()["alice"].Tally, [4]int{5, 1, 0, 0}},
+		{"later", &r.scorecard(last).Reviewer("rev").Tally, [4]int{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := [4]int{c.got.Proposals, c.got.Covered, c.got.Misses, c.got.Saved}
+			if got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPromotion_NeedsProof(t *testing.T) {
+	log := &unreadable{Journal: journal.NewMemory(journal.MemoryOptions{})}
+	r := openReviewed(t, func(s *space.Services) { s.Journal = log })
+	n := 0
+	agree := func(times int, verdict string) {
+		for range times {
+			n++
+			id := fmt.Sprint("p", n)
+			r.proposes(id, "move", fmt.Sprintf(`{"n":%d}`, n), "")
+			r.judges(id, verdict)
+			r.decides("alice", id, true)
+		}
+	}
+	refused := func(want string) {
+		t.Helper()
+		err := r.mode(protocol.KindReviewerPromote, "")
+		if !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) || !strings.Contains(err.Error(), want) {
+			t.Fatalf("%v, want %q", err, want)
+		}
+	}
+	admitted := func(kind protocol.Kind, of protocol.ID) {
+		t.Helper()
+		if err := r.mode(kind, of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused("people have decided on 0 of its opinions, and 2 are needed")
+	agree(1, "approve")
+	refused("people have decided on 1 of its opinions, and 2 are needed")
+	r.proposes("miss", "move", `{}`, "")
+	r.judges("miss", "approve")
+	r.decides("alice", "miss", false)
+	refused("people have decided on 0 of its opinions since its last miss, and 2 are needed")
+	agree(2, "reject") // a false alarm is no miss
+	log.broken.Store(true)
+	if err := r.mode(protocol.KindReviewerPromote, ""); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
+		t.Errorf("without the log: %v", err)
+	}
+	log.broken.Store(false)
+	admitted(protocol.KindReviewerPromote, "")
+
+	// It decides, is demoted for that, and has to begin again.
+	r.proposes("own", "move", `{}`, "")
+	r.judges("own", "approve")
+	admitted(protocol.KindReviewerDemote, r.decides("rev", "own", true))
+	if got := r.scorecard(0).Reviewer("rev"); got.Misses != 2 || got.Decided != 1 {
+		t.Errorf("%+v", got.Tally)
+	}
+	refused("people have decided on 0 of its opinions, and 2 are needed")
+	agree(2, "approve")
+	admitted(protocol.KindReviewerPromote, "")
+	if decides, last := r.Mode("rev"); !decides || !last.Decides {
+		t.Errorf("%v %+v", decides, last)
+	}
+}
+
+// TestScorecard_Bounds: what is before the newest entries is not read.
+func TestScorecard_Bounds(t *testing.T) {
+	r := openReviewed(t, nil)
+	r.proposes("p1", "move", `{}`, "")
+	r.judges("p1", "approve")
+	drafts := make([]journal.Draft, 1000)
+	for i := 0; i < space.MaxScoredEntries; i += len(drafts) {
+		for k := range drafts {
+			drafts[k] = journal.Draft{Envelope: protocol.Envelope{ID: protocol.ID(fmt.Sprint("n", i+k)), Kind: "x.note", From: "alice", Payload: []byte(`{}`)}}
+		}
+		for _, result := range r.log.Append(context.Background(), "lab", drafts) {
+			if result.Err != nil {
+				t.Fatal(result.Err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		since   protocol.Seq
+		partial bool
+	}{{0, true}, {2, false}} {
+		card, scanned, partial, err := r.Scorecard(t.Context(), r.Deciders(), c.since)
+		if err != nil || scanned != space.MaxScoredEntries || partial != c.partial || card.Reviewer("rev").Proposals != 0 {
+			t.Errorf("since %d: %d entries, partial %v, %d proposals, %v", c.since, scanned, partial, card.Reviewer("rev").Proposals, err)
+		}
+	}
+}
+
+func BenchmarkSpace_Scorecard(b *testing.B) {
+	r := openReviewed(b, nil)
+	drafts := make([]journal.Draft, 0, space.MaxScoredEntries)
+	for i := range space.MaxScoredEntries / 5 {
+		id := func(what string) protocol.ID { return protocol.ID(fmt.Sprint(what, i)) }
+		add := func(e protocol.Envelope, settles protocol.ID, private string) {
+			drafts = append(drafts, journal.Draft{Envelope: e, Settles: settles, Private: []byte(private)})
+		}
+		call := fmt.Appendf(nil, `{"method":"tools/call","params":{"name":"Bash","arguments":{"command":"git push origin v%d"}},"participant_id":"files"}`, i)
+		add(protocol.Envelope{ID: id("c"), Kind: protocol.KindChat, From: "coder", Payload: []byte(`{"text":"working"}`)}, "", "")
+		add(protocol.Envelope{ID: id("p"), Kind: protocol.KindMCPProposal, From: "coder", Payload: call}, "", "")
+		add(protocol.Envelope{ID: id("o"), Kind: protocol.KindMCPOpinion, From: "rev", Correlation: protocol.CorrelateTo(id("p")), Payload: []byte(`{"verdict":"approve"}`)}, "", "")
+		add(protocol.Envelope{ID: id("d"), Kind: protocol.KindMCPRequest, From: "alice", To: []protocol.ParticipantID{"files"}, Correlation: protocol.CorrelateTo(id("p")), Payload: call}, id("p"), `{"reason":{"policy":"x","rule":"*","decider":"person"}}`)
+		add(protocol.Envelope{ID: id("r"), Kind: protocol.KindMCPResponse, From: "files", Correlation: protocol.CorrelateTo(id("d")), Payload: []byte(`{"result":{}}`)}, "", "")
+	}
+	for len(drafts) > 0 {
+		r.log.Append(context.Background(), "lab", drafts[:1000])
+		drafts = drafts[1000:]
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		card, scanned, _, err := r.Scorecard(context.Background(), r.Deciders(), 0)
+		if err != nil || scanned != space.MaxScoredEntries || card.Proof("rev").Compared != scanned/5 {
+			b.Fatal(scanned, err)
+		}
+	}
+	b.ReportMetric(float64(space.MaxScoredEntries)*float64(b.N)/b.Elapsed().Seconds(), "envelopes/s")
+}
