@@ -27,7 +27,7 @@ type Deciders struct {
 type Decider struct {
 	Type string `json:"type"` // rules, reviewer, person
 	// ID is the participant; "" for rules, and for people whom the configuration names by a glob
-	// and who have not decided yet.
+	// as such. Those of them that have decided follow.
 	ID      protocol.ParticipantID `json:"id,omitempty"`
 	Pattern string                 `json:"pattern,omitempty"` // the glob that names people
 	// AfterSeconds is how long people of a later stage wait.
@@ -84,15 +84,17 @@ type KindScore struct {
 // Tally counts what a decider said about proposals, and what people did. Opinions count if
 // they precede the decision.
 type Tally struct {
-	Proposals int `json:"proposals"` // that it could have judged
-	Covered   int `json:"covered"`   // on which it had an opinion, or that it decided
-	Approved  int `json:"approved"`  // of those
+	// Proposals are those that it could have judged; of rules also the calls that they let
+	// through, and of people all.
+	Proposals int `json:"proposals"`
+	Covered   int `json:"covered"`  // on which it had an opinion, or that it decided
+	Approved  int `json:"approved"` // of those
 	Rejected  int `json:"rejected"`
 	Abstained int `json:"abstained"` // opinions that say neither
 	Decided   int `json:"decided"`   // proposals that it settled
 	Compared  int `json:"compared"`  // on which it and a person had an opinion
-	// Misses are proposals that it approved, or would have, and that a person rejected or
-	// undid.
+	// Misses are proposals that it approved, or would have, and that a person rejected,
+	// changed or undid.
 	Misses int `json:"misses"`
 	// FalseAlarms are proposals that it rejected, or would have, and that people approved.
 	FalseAlarms int `json:"false_alarms"`

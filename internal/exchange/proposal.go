@@ -1,6 +1,6 @@
 // Package exchange relates the envelopes of an exchange: which question a chat answers
 // ([Answers]), which envelope approves, rejects or settles a proposed call, whether it has
-// expired ([Settles], [Call.Expired], [ProposalScan]), and what came of a call, in a few words
+// expired ([Settles], [Call.Expired], [ProposalScan]), how well those decide who do ([Scorecard]), and what came of a call, in a few words
 // ([Result]). The cases in testdata are plain JSON, so that implementations in other languages
 // can run them too.
 package exchange

@@ -31,7 +31,7 @@ const (
 // reviewer is the opposite decision of a person.
 type Scorecard struct {
 	panel     Panel
-	since     protocol.Seq
+	since     time.Time
 	open      map[protocol.ID]*verdicts // by proposal
 	undone    map[protocol.ID]undoing   // by the decision that a demotion names
 	kinds     map[string]struct{}       // that are told apart
@@ -110,9 +110,9 @@ type opinion struct {
 	ts       time.Time
 }
 
-// NewScorecard returns the Scorecard of an empty log. Proposals up to since count for proofs
-// alone.
-func NewScorecard(p Panel, since protocol.Seq) *Scorecard {
+// NewScorecard returns the Scorecard of an empty log. Proposals from before since count for
+// proofs alone.
+func NewScorecard(p Panel, since time.Time) *Scorecard {
 	return &Scorecard{
 		panel: p, since: since, reviewers: make([]reviewer, len(p.Reviewers)),
 		open: make(map[protocol.ID]*verdicts), undone: make(map[protocol.ID]undoing),
@@ -141,7 +141,7 @@ func (s *Scorecard) Add(e *protocol.Envelope, settles protocol.ID, by string) {
 		s.count(e)
 	case settles != "":
 		s.settle(e, settles, by)
-	case e.Kind == protocol.KindMCPRequest && by == ByRule && e.Seq > s.since:
+	case e.Kind == protocol.KindMCPRequest && by == ByRule && !e.TS.Before(s.since):
 		s.add(&s.rules, s.kindOf(e.ParsePayload()), Tally{Proposals: 1, Covered: 1, Approved: 1, Decided: 1, Saved: 1}, none)
 	case e.Kind == protocol.KindMCPOpinion && len(e.Correlation.IDs) == 1:
 		if i := slices.Index(s.panel.Reviewers, e.From); i >= 0 {
@@ -245,7 +245,7 @@ func (s *Scorecard) count(p *protocol.Envelope) {
 	payload := p.ParsePayload()
 	expires := expiry(payload)
 	person, decided := x.person()
-	kind, counts := "", p.Seq > s.since
+	kind, counts := "", !p.TS.Before(s.since)
 	if counts {
 		kind = s.kindOf(payload)
 	}

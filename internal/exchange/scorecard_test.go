@@ -36,7 +36,7 @@ var testPanel = Panel{
 	Kind:     toolOf,
 }
 
-func scorecardOf(log []scored, since protocol.Seq) *Scorecard {
+func scorecardOf(log []scored, since time.Time) *Scorecard {
 	s := NewScorecard(testPanel, since)
 	for i := range log {
 		x := &log[len(log)-1-i]
@@ -136,7 +136,7 @@ func TestScorecard(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := covered
 			c.want(&want)
-			got := scorecardOf(logOf(t, c.log...), 0).Reviewer("rev").Tally
+			got := scorecardOf(logOf(t, c.log...), time.Time{}).Reviewer("rev").Tally
 			got.delays = nil
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("\n%+v, want\n%+v", got, want)
@@ -153,7 +153,7 @@ func TestScorecard_RulesAndPeople(t *testing.T) {
 		scoreProposal, aliceMade,
 		`{"kind":"mcp.proposal","from":"coder","id":"h","payload":"{\"params\":{\"name\":\"human\"}}"}`,
 		`{"kind":"mcp.reject","from":"bob","settles":"h","by":"person","at":10,"payload":"{}"}`,
-	), 0)
+	), time.Time{})
 	for _, c := range []struct {
 		name string
 		got  Tally
@@ -212,7 +212,7 @@ func TestScorecard_Proof(t *testing.T) {
 				add(`{"kind":"mcp.opinion","from":"%s","of":"p%d","payload":"{\"verdict\":\"%s\"}"}`, "rev", verdict)
 				add(`{"from":"%s","settles":"p%d","by":"person","payload":"{}","kind":"%s"}`, "alice", decision)
 			}
-			s := scorecardOf(logOf(t, lines...), math.MaxInt64)
+			s := scorecardOf(logOf(t, lines...), scoreStart.Add(time.Hour))
 			if got, want := s.Proof("rev"), (Proof{c.compared, c.sinceMiss}); got != want || s.Reviewer("rev").Proposals != 0 {
 				t.Errorf("%+v, want %+v; %d proposals counted", got, want, s.Reviewer("rev").Proposals)
 			}
@@ -231,7 +231,7 @@ func TestScorecard_MissIsKnownLate(t *testing.T) {
 	}
 	s := scorecardOf(logOf(t, proposal("p1"), opinion("p1"), proposal("p2"), opinion("p2"),
 		`{"kind":"mcp.request","from":"alice","settles":"p2","by":"person","payload":"{}"}`,
-		`{"kind":"mcp.reject","from":"alice","settles":"p1","by":"person","payload":"{}"}`), 0)
+		`{"kind":"mcp.reject","from":"alice","settles":"p1","by":"person","payload":"{}"}`), time.Time{})
 	if got := s.Proof("rev"); got != (Proof{2, 0}) {
 		t.Errorf("%+v", got)
 	}
@@ -340,7 +340,7 @@ func judged(log []scored, at, end int) (verdict string, position protocol.Seq) {
 }
 
 // plainScore reads the log for one reviewer, proposal by proposal.
-func plainScore(log []scored, since protocol.Seq, reviewer protocol.ParticipantID) (sum map[string]Tally, proof Proof, delays []time.Duration) {
+func plainScore(log []scored, since time.Time, reviewer protocol.ParticipantID) (sum map[string]Tally, proof Proof, delays []time.Duration) {
 	sum = make(map[string]Tally)
 	var demoted protocol.Seq
 	for i := range log {
@@ -368,7 +368,7 @@ func plainScore(log []scored, since protocol.Seq, reviewer protocol.ParticipantI
 		if both && p.Seq > demoted {
 			compared = append(compared, comparison{position, verdict == "approve" && person == "reject"})
 		}
-		if p.Seq <= since {
+		if p.TS.Before(since) {
 			continue
 		}
 		for _, kind := range []string{"", toolOf(p.ParsePayload())} {
@@ -414,7 +414,7 @@ func TestScorecard_Plain(t *testing.T) {
 	var seen Tally
 	for n := range 300 {
 		log := randomLog(r, 150)
-		since := protocol.Seq(r.IntN(100))
+		since := scoreStart.Add(time.Duration(r.IntN(100)) * time.Minute)
 		s := scorecardOf(log, since)
 		for _, id := range testPanel.Reviewers {
 			want, proof, delays := plainScore(log, since, id)
@@ -431,7 +431,7 @@ func TestScorecard_Plain(t *testing.T) {
 				got[kind] = x
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) || s.Proof(id) != proof {
-				t.Fatalf("log %d, %s since %d:\n%+v %+v, want\n%+v %+v", n, id, since, got, s.Proof(id), want, proof)
+				t.Fatalf("log %d, %s since %s:\n%+v %+v, want\n%+v %+v", n, id, since, got, s.Proof(id), want, proof)
 			}
 			total := got[""]
 			seen.add(&total)
@@ -457,7 +457,7 @@ func TestScorecard_Plain(t *testing.T) {
 // TestScorecard_Bounds checks that what a scorecard holds is counted, and is let go with each
 // proposal.
 func TestScorecard_Bounds(t *testing.T) {
-	s := NewScorecard(testPanel, 0)
+	s := NewScorecard(testPanel, time.Time{})
 	seq := protocol.Seq(1 << 30)
 	add := func(kind protocol.Kind, from, id, of, settles, payload string) {
 		seq--
@@ -494,7 +494,7 @@ func BenchmarkScorecard(b *testing.B) {
 	log := randomLog(rand.New(rand.NewPCG(1, 2)), 100_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		scorecardOf(log, 0)
+		scorecardOf(log, time.Time{})
 	}
 	b.ReportMetric(float64(len(log))*float64(b.N)/b.Elapsed().Seconds(), "envelopes/s")
 }

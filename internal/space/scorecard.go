@@ -2,6 +2,7 @@ package space
 
 import (
 	"context"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/capability/argument"
@@ -39,30 +40,35 @@ func (s *Space) MayPromote(id, reviewer protocol.ParticipantID) bool {
 	return allowed && st.CheckReviewer(e) == nil && st.CheckModeChange(e, e.ParsePayload()) == nil
 }
 
-// Scorecard reads how deciders have done on the proposals after a position, and what reviewers in
+// Scorecard reads how deciders have done on the proposals from a time on, and what reviewers in
 // shadow have shown since their last demotion. It returns how many entries it has read;
-// partial: at its bounds, before it reached the position.
-func (s *Space) Scorecard(ctx context.Context, d *authority.Deciders, since protocol.Seq) (card *exchange.Scorecard, scanned int, partial bool, err error) {
+// partial: at its bounds, before it reached the time.
+func (s *Space) Scorecard(ctx context.Context, d *authority.Deciders, since time.Time) (card *exchange.Scorecard, scanned int, partial bool, err error) {
 	var shadow []protocol.ParticipantID
 	for _, v := range d.Reviewers {
 		if decides, _ := s.Mode(v.ID); !decides {
 			shadow = append(shadow, v.ID)
 		}
 	}
-	return s.score(ctx, d, since, shadow)
+	after, err := s.After(ctx, since)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	return s.score(ctx, d, since, after, shadow)
 }
 
 // proof reads what a reviewer has shown since its last demotion.
 func (s *Space) proof(ctx context.Context, reviewer protocol.ParticipantID) (proof exchange.Proof, scanned int, err error) {
-	card, scanned, _, err := s.score(ctx, s.Deciders(), s.Head(), []protocol.ParticipantID{reviewer})
+	card, scanned, _, err := s.score(ctx, s.Deciders(), s.now(), s.Head(), []protocol.ParticipantID{reviewer})
 	if err == nil {
 		proof = card.Proof(reviewer)
 	}
 	return proof, scanned, err
 }
 
-// score reads the log back to a position and to the last demotions of reviewers.
-func (s *Space) score(ctx context.Context, d *authority.Deciders, since protocol.Seq, demoted []protocol.ParticipantID) (card *exchange.Scorecard, scanned int, partial bool, err error) {
+// score reads the log back to a position, after which all proposals from a time on are, and to the
+// last demotions of reviewers.
+func (s *Space) score(ctx context.Context, d *authority.Deciders, since time.Time, after protocol.Seq, demoted []protocol.ParticipantID) (card *exchange.Scorecard, scanned int, partial bool, err error) {
 	var at *ring.Entry
 	card = exchange.NewScorecard(s.panel(d, &at), since)
 	for e, err := range s.Backwards(ctx) {
@@ -72,7 +78,7 @@ func (s *Space) score(ctx context.Context, d *authority.Deciders, since protocol
 		for len(demoted) > 0 && card.Demoted(demoted[0]) {
 			demoted = demoted[1:]
 		}
-		counts := e.Envelope.Seq > since
+		counts := e.Envelope.Seq > after
 		if !counts && len(demoted) == 0 {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/exchange"
@@ -28,6 +29,11 @@ func pattern(t testing.TB, text string) *capability.Capability {
 // promotion; people decide on delete_* alone.
 func openReviewed(t testing.TB, change func(*space.Services)) *room {
 	t.Helper()
+	return openWith(t, reviewedConfig(t), change)
+}
+
+func reviewedConfig(t testing.TB) *authority.Config {
+	t.Helper()
 	cfg := rights{
 		"alice": {"*", "observe"}, "bob": {"mcp.request", "decide"}, "coder": {"mcp.proposal", "mcp.withdraw"},
 		"rev": {"mcp.opinion", "mcp.proposal", "mcp.request", "decide"}, "files": {"mcp.response"},
@@ -41,7 +47,7 @@ func openReviewed(t testing.TB, change func(*space.Services)) *room {
 		}},
 		People: []authority.Stage{{People: []string{"alice"}}, {People: []string{"bob"}}},
 	}
-	return openWith(t, cfg, change)
+	return cfg
 }
 
 // proposes has coder propose a call of a tool to files.
@@ -80,7 +86,7 @@ func (r *room) decides(who protocol.ParticipantID, id string, approve bool) prot
 	return e.ID
 }
 
-func (r *room) scorecard(since protocol.Seq) *exchange.Scorecard {
+func (r *room) scorecard(since time.Time) *exchange.Scorecard {
 	r.t.Helper()
 	card, _, _, err := r.Scorecard(r.t.Context(), r.Deciders(), since)
 	if err != nil {
@@ -114,19 +120,18 @@ func TestScorecard_WhatIsJudged(t *testing.T) {
 	r.judges("p4", "reject")
 	r.proposes("p5", "move", `{}`, `,"to":["alice"]`) // invisible to rev
 	r.must("coder", `{"kind":"mcp.request","to":["files"],"payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list"}}}`)
-	last := r.must("alice", `{"id":"c","kind":"chat","payload":{"text":"hi"}}`)
 
 	for _, c := range []struct {
 		name string
 		got  *exchange.Tally
 		want [4]int // proposals, covered, misses, saved
 	}{
-		{"reviewer", &r.scorecard(0).Reviewer("rev").Tally, [4]int{2, 1, 1, 0}},
-		{"program", r.scorecard(0).Reviewer("rev").Kinds["Bash: git push"], [4]int{1, 1, 1, 0}},
-		{"several programs", r.scorecard(0).Reviewer("rev").Kinds["Bash"], [4]int{1, 0, 0, 0}},
-		{"rules", &r.scorecard(0).Rules().Tally, [4]int{5, 1, 0, 1}},
-		{"person", &r.scorecard(0).People()["alice"].Tally, [4]int{5, 1, 0, 0}},
-		{"later", &r.scorecard(last).Reviewer("rev").Tally, [4]int{}},
+		{"reviewer", &r.scorecard(time.Time{}).Reviewer("rev").Tally, [4]int{2, 1, 1, 0}},
+		{"program", r.scorecard(time.Time{}).Reviewer("rev").Kinds["Bash: git push"], [4]int{1, 1, 1, 0}},
+		{"several programs", r.scorecard(time.Time{}).Reviewer("rev").Kinds["Bash"], [4]int{1, 0, 0, 0}},
+		{"rules", &r.scorecard(time.Time{}).Rules().Tally, [4]int{5, 1, 0, 1}},
+		{"person", &r.scorecard(time.Time{}).People()["alice"].Tally, [4]int{5, 1, 0, 0}},
+		{"later", &r.scorecard(time.Now().Add(time.Hour)).Reviewer("rev").Tally, [4]int{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := [4]int{c.got.Proposals, c.got.Covered, c.got.Misses, c.got.Saved}
@@ -182,7 +187,7 @@ func TestPromotion_NeedsProof(t *testing.T) {
 	r.proposes("own", "move", `{}`, "")
 	r.judges("own", "approve")
 	admitted(protocol.KindReviewerDemote, r.decides("rev", "own", true))
-	if got := r.scorecard(0).Reviewer("rev"); got.Misses != 2 || got.Decided != 1 {
+	if got := r.scorecard(time.Time{}).Reviewer("rev"); got.Misses != 2 || got.Decided != 1 {
 		t.Errorf("%+v", got.Tally)
 	}
 	refused("people have decided on 0 of its opinions, and 2 are needed")
@@ -201,7 +206,7 @@ func TestScorecard_Bounds(t *testing.T) {
 	drafts := make([]journal.Draft, 1000)
 	for i := 0; i < space.MaxScoredEntries; i += len(drafts) {
 		for k := range drafts {
-			drafts[k] = journal.Draft{Envelope: protocol.Envelope{ID: protocol.ID(fmt.Sprint("n", i+k)), Kind: "x.note", From: "alice", Payload: []byte(`{}`)}}
+			drafts[k] = journal.Draft{Envelope: protocol.Envelope{ID: protocol.ID(fmt.Sprint("n", i+k)), Kind: "x.note", From: "alice", TS: time.Now(), Payload: []byte(`{}`)}}
 		}
 		for _, result := range r.log.Append(context.Background(), "lab", drafts) {
 			if result.Err != nil {
@@ -210,13 +215,51 @@ func TestScorecard_Bounds(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		since   protocol.Seq
+		since   time.Time
 		partial bool
-	}{{0, true}, {2, false}} {
+	}{{time.Time{}, true}, {time.Now().Add(24 * time.Hour), false}} {
 		card, scanned, partial, err := r.Scorecard(t.Context(), r.Deciders(), c.since)
 		if err != nil || scanned != space.MaxScoredEntries || partial != c.partial || card.Reviewer("rev").Proposals != 0 {
-			t.Errorf("since %d: %d entries, partial %v, %d proposals, %v", c.since, scanned, partial, card.Reviewer("rev").Proposals, err)
+			t.Errorf("since %s: %d entries, partial %v, %d proposals, %v", c.since, scanned, partial, card.Reviewer("rev").Proposals, err)
 		}
+	}
+}
+
+// TestScorecard_Memory: opinions on proposals that the log no longer has are held in memory, up to a
+// bound.
+func TestScorecard_Memory(t *testing.T) {
+	r := openReviewed(t, nil)
+	const n = 20_000
+	drafts := make([]journal.Draft, n)
+	for i := range drafts {
+		drafts[i] = journal.Draft{Envelope: protocol.Envelope{
+			ID: protocol.ID(fmt.Sprint("o", i)), Kind: protocol.KindMCPOpinion, From: "rev", TS: time.Now(),
+			Correlation: protocol.CorrelateTo(protocol.ID(fmt.Sprint("gone", i))), Payload: []byte(`{"verdict":"approve"}`),
+		}}
+	}
+	r.log.Append(t.Context(), "lab", drafts)
+	card, scanned, partial, err := r.Scorecard(t.Context(), r.Deciders(), time.Time{})
+	if err != nil || !partial || scanned == n || card.Size() < space.MaxScorecardBytes || card.Size() > space.MaxScorecardBytes+1000 {
+		t.Errorf("%d entries, partial %v, %d bytes, %v", scanned, partial, card.Size(), err)
+	}
+}
+
+// TestPromotion_IsWork: what a promotion has read is charged to its sender.
+func TestPromotion_IsWork(t *testing.T) {
+	spent := &ledger{}
+	cfg := reviewedConfig(t)
+	alice := cfg.Participants["alice"]
+	alice.NewLimiter = func(authority.Limiter) authority.Limiter { return spent }
+	cfg.Participants["alice"] = alice
+	r := openWith(t, cfg, nil)
+	r.proposes("p1", "move", `{}`, "")
+	for _, code := range []protocol.Code{protocol.CodeCapabilityViolation, protocol.CodeRateLimited} {
+		if err := r.mode(protocol.KindReviewerPromote, ""); !errors.Is(err, &protocol.Error{Code: code}) {
+			t.Errorf("%v, want %s", err, code)
+		}
+	}
+	if spent.worked == 0 {
+		t.Error("nothing is charged")
 	}
 }
 
@@ -241,7 +284,7 @@ func BenchmarkSpace_Scorecard(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		card, scanned, _, err := r.Scorecard(context.Background(), r.Deciders(), 0)
+		card, scanned, _, err := r.Scorecard(context.Background(), r.Deciders(), time.Time{})
 		if err != nil || scanned != space.MaxScoredEntries || card.Proof("rev").Compared != scanned/5 {
 			b.Fatal(scanned, err)
 		}

@@ -50,12 +50,7 @@ func (s *Server) deciders(w http.ResponseWriter, r *http.Request, v caller) {
 		access.WriteError(w, err)
 		return
 	}
-	since, err := v.space.After(r.Context(), from)
-	if err != nil {
-		access.WriteError(w, err)
-		return
-	}
-	card, scanned, partial, err := v.space.Scorecard(r.Context(), d, since)
+	card, scanned, partial, err := v.space.Scorecard(r.Context(), d, from)
 	charge(scanned * proposalWork)
 	if err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again."))

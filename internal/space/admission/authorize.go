@@ -172,8 +172,13 @@ func (b *batch) checkProof(ctx context.Context, c *Case, d capability.Decision, 
 		if err := limiter.Work(b.now); err != nil {
 			return err
 		}
-		r, scanned, err := b.space.Proof(ctx, id)
-		limiter.Worked(b.now, scanned*proofWork)
+		err := b.catchUp(ctx) // a miss that another gateway has acknowledged counts
+		var r exchange.Proof
+		if err == nil {
+			var scanned int
+			r, scanned, err = b.space.Proof(ctx, id)
+			limiter.Worked(b.now, scanned*proofWork)
+		}
 		if err != nil {
 			b.space.Log.Warn("read how a reviewer has done", "reviewer", id, "error", err)
 			return protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read back now to see how %s has done; send it again.", id)

@@ -155,7 +155,7 @@ func deciderName(d *api.Decider) string {
 
 func deciderMode(d *api.Decider) string {
 	if d.AfterSeconds > 0 {
-		return "after " + (time.Duration(d.AfterSeconds) * time.Second).String()
+		return "after " + textutil.Duration(time.Duration(d.AfterSeconds*float64(time.Second)))
 	}
 	return d.Mode
 }
