@@ -21,10 +21,36 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
+// modelFlags select a language model.
+type modelFlags struct {
+	model, baseURL string
+	api            string
+	effort         string
+}
+
+// register adds the flags; usage is the one of --model.
+func (f *modelFlags) register(fl *pflag.FlagSet, usage string) {
+	fl.StringVar(&f.model, "model", os.Getenv("MEUP_MODEL"), usage)
+	fl.StringVar(&f.baseURL, "base-url", os.Getenv("MEUP_BASE_URL"), "URL of the model's API, if it is not the provider's, such as http://localhost:11434/v1")
+	fl.StringVar(&f.api, "api", "", "API of OpenAI that the model's server has: chat (Chat Completions), responses; default $MEUP_MODEL_API, else responses for openai at its own URL, and chat elsewhere")
+	fl.StringVar(&f.effort, "effort", "", "how much the model thinks: low, medium, high; empty: the default of the model")
+}
+
+func (f *modelFlags) check() error {
+	switch {
+	case !slices.Contains([]string{"", "low", "medium", "high"}, f.effort):
+		return program.Usagef("--effort %q: expected low, medium or high", f.effort)
+	case !slices.Contains([]string{"", "chat", "responses"}, f.api):
+		return program.Usagef("--api %q: expected chat or responses", f.api)
+	case f.baseURL != "" && !hasScheme(f.baseURL, "http", "https"):
+		return program.Usagef("--base-url: expected http://… or https://…")
+	}
+	return nil
+}
+
 // deciderFlags select how the agent decides.
 type deciderFlags struct {
-	model, baseURL   string
-	api              string
+	modelFlags
 	reasoner         string
 	reasonerTokenEnv string
 	rulesBehind      bool
@@ -33,7 +59,6 @@ type deciderFlags struct {
 	contextTokens    int
 	utilization      string
 	summarization    string
-	effort           string
 	maxTokens        int
 	showThinking     bool
 	price            []string
@@ -50,9 +75,7 @@ var ofModels = []string{
 
 func (f *deciderFlags) register(fl *pflag.FlagSet) {
 	f.flags = fl
-	fl.StringVar(&f.model, "model", os.Getenv("MEUP_MODEL"), "PROVIDER:NAME of a language model (openai, anthropic, ollama, lmstudio, vllm, openrouter, deepseek), or rules; default $MEUP_MODEL, else a model whose key is in the environment, else rules")
-	fl.StringVar(&f.baseURL, "base-url", os.Getenv("MEUP_BASE_URL"), "URL of the model's API, if it is not the provider's, such as http://localhost:11434/v1")
-	fl.StringVar(&f.api, "api", "", "API of OpenAI that the model's server has: chat (Chat Completions), responses; default $MEUP_MODEL_API, else responses for openai at its own URL, and chat elsewhere")
+	f.modelFlags.register(fl, "PROVIDER:NAME of a language model (openai, anthropic, ollama, lmstudio, vllm, openrouter, deepseek), or rules; default $MEUP_MODEL, else a model whose key is in the environment, else rules")
 	fl.StringVar(&f.reasoner, "reasoner", "", "URL of a Reasoning API that decides instead: http://… of the service, or nats://… of its queue; default $MEUP_REASONER, else, without --model, $REASONING_TRANSPORT and $REASONING_API_URL or $REASONING_NATS_URL")
 	fl.StringVar(&f.reasonerTokenEnv, "reasoner-token-env", "REASONING_API_TOKEN", "environment variable that holds its token, if it needs one; the token of NATS is in $MEUP_NATS_TOKEN")
 	fl.BoolVar(&f.rulesBehind, "rules-behind", false, "let the rules decide if the model or the Reasoning API fails")
@@ -61,7 +84,6 @@ func (f *deciderFlags) register(fl *pflag.FlagSet) {
 	fl.IntVar(&f.contextTokens, "context-tokens", 0, fmt.Sprintf("size of the context window of the model, in tokens, at least %d; 0: %d", planner.MinWindow, planner.DefaultBudget))
 	fl.StringVar(&f.utilization, "context-utilization", "full", "how much of the context window to use: full, half, low (a quarter)")
 	fl.StringVar(&f.summarization, "summarization-model", "", "PROVIDER:NAME of a model that summarizes long results, one request each (none: previews)")
-	fl.StringVar(&f.effort, "effort", "", "how much the model thinks: low, medium, high; empty: the default of the model")
 	fl.IntVar(&f.maxTokens, "max-tokens", 0, "maximum of tokens of one answer; 0: the default of the provider")
 	fl.BoolVar(&f.showThinking, "show-thinking", false, "publish the model's raw thinking, not only its reasons")
 	fl.StringArrayVar(&f.price, "price", nil, "price of a million tokens of a model, so that answers report their cost: 'NAME input=2.5 output=10 cached=0.25'; repeatable")
@@ -72,14 +94,11 @@ func (f *deciderFlags) check() error {
 	if f.reasoner == "" { // not the flag's default, since --help would print it with its password
 		f.reasoner = os.Getenv("MEUP_REASONER")
 	}
+	if err := f.modelFlags.check(); err != nil {
+		return err
+	}
 	if _, err := contextwindow.ParseUtilization(f.utilization); err != nil {
 		return program.Usagef("--context-utilization: %w", err)
-	}
-	if !slices.Contains([]string{"", "low", "medium", "high"}, f.effort) {
-		return program.Usagef("--effort %q: expected low, medium or high", f.effort)
-	}
-	if !slices.Contains([]string{"", "chat", "responses"}, f.api) {
-		return program.Usagef("--api %q: expected chat or responses", f.api)
 	}
 	if f.maxTokens < 0 {
 		return program.Usagef("--max-tokens must not be negative")
@@ -89,9 +108,6 @@ func (f *deciderFlags) check() error {
 	}
 	if f.instructions != "" && f.instructionsFile != "" {
 		return program.Usagef("--instructions and --instructions-file: one of them")
-	}
-	if f.baseURL != "" && !hasScheme(f.baseURL, "http", "https") {
-		return program.Usagef("--base-url: expected http://… or https://…")
 	}
 	if f.reasoner != "" && !hasScheme(f.reasoner, "http", "https", "nats", "tls") {
 		return program.Usagef("--reasoner: expected http://…, https://…, nats://… or tls://…")

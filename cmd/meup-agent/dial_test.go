@@ -63,7 +63,7 @@ func endWhileWaiting(t *testing.T, args ...string) {
 }
 
 func TestRun_GatewayTimeout(t *testing.T) {
-	f := &memberFlags{gateway: draining(t), space: "lab", connectTimeout: 50 * time.Millisecond}
+	f := &spaceFlags{gateway: draining(t), space: "lab", connectTimeout: 50 * time.Millisecond}
 	_, err := f.dial(t.Context(), "helper-token", slog.New(slog.DiscardHandler), client.Options{})
 	if err == nil || !strings.Contains(err.Error(), "gave up after 50ms") {
 		t.Errorf("error %v", err)

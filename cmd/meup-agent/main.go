@@ -43,7 +43,7 @@ Exit codes: 0 ended as requested, 1 failed, 2 invalid usage.`,
 		Args: program.NoArgs,
 		RunE: program.NoCommand,
 	}
-	root.AddCommand(newRun(), newBridge(), newACP(), program.NewVersion(version), newDocserver())
+	root.AddCommand(newRun(), newBridge(), newACP(), newReview(), program.NewVersion(version), newDocserver())
 	program.Describe(root, version)
 	return root
 }

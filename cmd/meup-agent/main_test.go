@@ -146,7 +146,7 @@ func TestExitCodes(t *testing.T) {
 func TestServers_NoToken(t *testing.T) {
 	t.Setenv("HELPER", "helper-token")
 	t.Setenv("FOR_THE_SERVER", "its-key")
-	f := runFlags{docs: ".", memberFlags: memberFlags{tokenEnv: "HELPER", mcp: []string{"some server"}, mcpEnv: []string{"FOR_THE_SERVER"}}}
+	f := runFlags{docs: ".", memberFlags: memberFlags{spaceFlags: spaceFlags{tokenEnv: "HELPER"}, mcp: []string{"some server"}, mcpEnv: []string{"FOR_THE_SERVER"}}}
 	servers, err := f.servers()
 	if err != nil {
 		t.Fatal(err)

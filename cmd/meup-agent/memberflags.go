@@ -21,42 +21,61 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/program"
 )
 
-// memberFlags are the flags that run and bridge share.
-type memberFlags struct {
+// spaceFlags are the flags of every command that joins a space.
+type spaceFlags struct {
 	gateway, space      string
 	tokenEnv, tokenFile string
-	mcp, mcpHTTP        []string
-	mcpEnv              []string
-	toolTimeout         time.Duration
-	toolMaxTimeout      time.Duration
 	connectTimeout      time.Duration
 	logLevel, logFormat string
 }
 
-func (f *memberFlags) register(fl *pflag.FlagSet) {
+func (f *spaceFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.gateway, "gateway", os.Getenv("MEUP_URL"), "URL of the gateway, http://host:port or https://host (default $MEUP_URL)")
 	fl.StringVar(&f.space, "space", os.Getenv("MEUP_SPACE"), "space to join (default $MEUP_SPACE)")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable that holds the token")
 	fl.StringVar(&f.tokenFile, "token-file", "", "file that holds the token; overrides --token-env")
-	fl.StringArrayVar(&f.mcp, "mcp", nil, "command of an MCP server, with its arguments; run accepts it several times")
-	fl.StringArrayVar(&f.mcpEnv, "mcp-env", nil, "environment variable to pass to the commands of --mcp, in addition to PATH, HOME and similar ones; may be repeated")
-	fl.StringArrayVar(&f.mcpHTTP, "mcp-http", nil, "URL of an MCP server that uses streamable HTTP; run accepts it several times")
-	fl.DurationVar(&f.toolTimeout, "tool-timeout", 30*time.Second, "timeout of one call to an MCP server or a tool; progress begins it anew")
-	fl.DurationVar(&f.toolMaxTimeout, "tool-max-timeout", 10*time.Minute, "time after which a call to an MCP server or a tool ends in spite of its progress")
 	fl.DurationVar(&f.connectTimeout, "connect-timeout", 30*time.Second, "timeout of the first connection to the gateway")
 	fl.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
+// memberFlags are the flags that run, bridge and acp share.
+type memberFlags struct {
+	spaceFlags
+	mcp, mcpHTTP   []string
+	mcpEnv         []string
+	toolTimeout    time.Duration
+	toolMaxTimeout time.Duration
+}
+
+func (f *memberFlags) register(fl *pflag.FlagSet) {
+	f.spaceFlags.register(fl)
+	fl.StringArrayVar(&f.mcp, "mcp", nil, "command of an MCP server, with its arguments; run accepts it several times")
+	fl.StringArrayVar(&f.mcpEnv, "mcp-env", nil, "environment variable to pass to the commands of --mcp, in addition to PATH, HOME and similar ones; may be repeated")
+	fl.StringArrayVar(&f.mcpHTTP, "mcp-http", nil, "URL of an MCP server that uses streamable HTTP; run accepts it several times")
+	fl.DurationVar(&f.toolTimeout, "tool-timeout", 30*time.Second, "timeout of one call to an MCP server or a tool; progress begins it anew")
+	fl.DurationVar(&f.toolMaxTimeout, "tool-max-timeout", 10*time.Minute, "time after which a call to an MCP server or a tool ends in spite of its progress")
+}
+
 // check validates the flags before anything is started.
 func (f *memberFlags) check() error {
+	if err := f.spaceFlags.check(); err != nil {
+		return err
+	}
 	switch {
-	case f.gateway == "":
-		return program.Usagef("no gateway: set MEUP_URL or use --gateway")
 	case f.toolTimeout <= 0:
 		return program.Usagef("--tool-timeout must be positive")
 	case f.toolMaxTimeout <= 0:
 		return program.Usagef("--tool-max-timeout must be positive")
+	}
+	return nil
+}
+
+// check validates the flags before anything is started.
+func (f *spaceFlags) check() error {
+	switch {
+	case f.gateway == "":
+		return program.Usagef("no gateway: set MEUP_URL or use --gateway")
 	case f.connectTimeout <= 0:
 		return program.Usagef("--connect-timeout must be positive")
 	}
@@ -70,7 +89,7 @@ func (f *memberFlags) check() error {
 	return nil
 }
 
-func (f *memberFlags) logger() (*slog.Logger, error) {
+func (f *spaceFlags) logger() (*slog.Logger, error) {
 	level, err := program.ParseLevel(f.logLevel)
 	if err != nil {
 		return nil, err
@@ -80,7 +99,7 @@ func (f *memberFlags) logger() (*slog.Logger, error) {
 
 // token reads the token. There is no flag for it, since all users of the
 // machine can see the flags of a process.
-func (f *memberFlags) token() (string, error) {
+func (f *spaceFlags) token() (string, error) {
 	if f.tokenFile != "" {
 		raw, err := os.ReadFile(f.tokenFile)
 		if err != nil {
@@ -127,7 +146,7 @@ func (f *memberFlags) servers() ([]mcptools.Server, error) {
 
 // dial joins the space. It waits for a gateway that is not reachable yet, since
 // both are often started together; if the gateway refuses, dial fails.
-func (f *memberFlags) dial(parent context.Context, token string, log *slog.Logger, o client.Options) (*client.Client, error) {
+func (f *spaceFlags) dial(parent context.Context, token string, log *slog.Logger, o client.Options) (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(parent, f.connectTimeout)
 	defer cancel()
 	o.URL, o.Space, o.Token, o.Logger, o.RetryDial = f.gateway, f.space, token, log, true
@@ -147,7 +166,7 @@ func (f *memberFlags) dial(parent context.Context, token string, log *slog.Logge
 
 // start reads the settings that need more than the flags, then calls serve. It
 // returns nil if ctx ends while serve is starting.
-func (f *memberFlags) start(ctx context.Context, serve func(token string, servers []mcptools.Server, log *slog.Logger) error) error {
+func (f *spaceFlags) start(ctx context.Context, serve func(token string, log *slog.Logger) error) error {
 	log, err := f.logger()
 	if err != nil {
 		return err
@@ -156,15 +175,22 @@ func (f *memberFlags) start(ctx context.Context, serve func(token string, server
 	if err != nil {
 		return err
 	}
-	servers, err := f.servers()
-	if err != nil {
-		return err
-	}
-	err = serve(token, servers, log)
+	err = serve(token, log)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
+}
+
+// start is that of spaceFlags, with the MCP servers.
+func (f *memberFlags) start(ctx context.Context, serve func(token string, servers []mcptools.Server, log *slog.Logger) error) error {
+	return f.spaceFlags.start(ctx, func(token string, log *slog.Logger) error {
+		servers, err := f.servers()
+		if err != nil {
+			return err
+		}
+		return serve(token, servers, log)
+	})
 }
 
 // splitWords splits a command line like a shell does for plain words: at

@@ -72,6 +72,17 @@ func (c *Capability) Possible(r *Request) bool {
 	return denying.match(r, &w)
 }
 
+// Sees is Possible without what may be there but cannot be seen: what a program runs that its words
+// do not show (make, npx), and what a word becomes when the command runs.
+func (c *Capability) Sees(r *Request) bool {
+	seeing := *c
+	if len(r.To) == 0 {
+		seeing.to = nil
+	}
+	w := newWork(r)
+	return c.kind.Match(r.Kind) && seeing.matchRest(r, modeDeny|modeSeen, &w)
+}
+
 // match reports whether the capability selects the request. An allowing
 // capability selects requests that it certainly matches, a deny rule requests
 // that it might match.

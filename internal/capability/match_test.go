@@ -327,3 +327,31 @@ func TestWorkIsBounded(t *testing.T) {
 		t.Error("a small payload is denied")
 	}
 }
+
+// A deny rule sees what stands in a command, and not what may be hidden in it.
+func TestCapability_Sees(t *testing.T) {
+	rule, err := ParseJSON([]byte(`{"kind":"mcp.request","payload":{"params":{"arguments":{"command":{"$shell":{"commands":["rm"]}}}}},"deny":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string][2]bool{ // denied, seen
+		`{"command":"make; rm x"}`:   {true, true},
+		`{"Command":"rm x"}`:         {true, true},
+		`{"command":["ls","rm x"]}`:  {true, true},
+		`{"command":["rm","x"]}`:     {true, true},
+		`{"command":"make"}`:         {true, false},
+		`{"command":["sh",7]}`:       {true, false},
+		`{"command":{"run":"make"}}`: {true, false},
+		`{"command":"ls"}`:           {false, false},
+		`{}`:                         {false, false},
+	} {
+		doc, err := protocol.ParseJSON([]byte(`{"params":{"arguments":`+arguments+`}}`), protocol.MaxDepth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Request{Kind: protocol.KindMCPRequest, Payload: doc.Root()}
+		if got := [2]bool{rule.Possible(&r), rule.Sees(&r)}; got != want {
+			t.Errorf("%s: %v", arguments, got)
+		}
+	}
+}

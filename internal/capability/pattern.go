@@ -177,7 +177,7 @@ func (p *Pattern) matchArray(v protocol.Value, m Mode, w *Work) bool {
 		return true
 	}
 	if m.deny() {
-		return p.matchAnyElement(v, m, w) || p.class == classTyped && p.typed.matchWords(v, w)
+		return p.matchAnyElement(v, m, w) || p.class == classTyped && p.typed.matchWords(v, m, w)
 	}
 	switch p.class {
 	case classOneOf, classText, classScalar:

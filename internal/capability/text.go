@@ -24,6 +24,9 @@ const (
 	// modeCommand is the mode of an allowing rule for a call whose arguments have a command, by one of
 	// commandKeys, which a shell may run.
 	modeCommand Mode = 1 << 2
+	// modeSeen beside modeDeny: what may be there but cannot be seen, such as the commands that a
+	// program runs, is no match.
+	modeSeen Mode = 1 << 3
 )
 
 // commandKeys are the names of the arguments in which tools take the command of a shell.

@@ -69,7 +69,7 @@ func (p *patternParser) matcher(out *Pattern, pointer, name string, v protocol.V
 // command or a path may be.
 func (t *typed) match(v protocol.Value, m Mode, w *Work) bool {
 	if v.Type() != protocol.TypeString {
-		return m.deny() && v.Type() == protocol.TypeObject
+		return m.deny() && m&modeSeen == 0 && v.Type() == protocol.TypeObject
 	}
 	text := v.Text()
 	if t.shell != nil {
@@ -78,7 +78,7 @@ func (t *typed) match(v protocol.Value, m Mode, w *Work) bool {
 		case !ok || !w.Spend(t.shell.Cost(c)):
 			return m.deny()
 		case m.deny():
-			return t.shell.Denies(c, w.place)
+			return t.denies(c, m, w)
 		}
 		return t.shell.Allows(c, w.place)
 	}
@@ -93,14 +93,14 @@ func (t *typed) match(v protocol.Value, m Mode, w *Work) bool {
 }
 
 // matchWords matches an array of texts as the words of one command, in a deny rule.
-func (t *typed) matchWords(v protocol.Value, w *Work) bool {
+func (t *typed) matchWords(v protocol.Value, m Mode, w *Work) bool {
 	if t.shell == nil {
 		return false
 	}
 	var words []string
 	for e := range v.Elements {
 		if e.Type() != protocol.TypeString {
-			return true
+			return m&modeSeen == 0
 		}
 		words = append(words, e.Text())
 	}
@@ -108,7 +108,16 @@ func (t *typed) matchWords(v protocol.Value, w *Work) bool {
 		return true
 	}
 	c := argument.Words(words)
-	return !w.Spend(t.shell.Cost(c)) || t.shell.Denies(c, w.place)
+	return !w.Spend(t.shell.Cost(c)) || t.denies(c, m, w)
+}
+
+// denies matches a command in a deny rule.
+func (t *typed) denies(c *argument.Command, m Mode, w *Work) bool {
+	shell := t.shell
+	if m&modeSeen != 0 {
+		shell = shell.Seen()
+	}
+	return shell.Denies(c, w.place)
 }
 
 // covers reports whether t, in an allowing rule, certainly matches every text that u matches.

@@ -280,10 +280,21 @@ func Approval(p *protocol.Envelope, id protocol.ID, to protocol.ParticipantID) (
 // Rejection returns the envelope that rejects a proposal. It is visible to all
 // participants that can see the proposal.
 func Rejection(p *protocol.Envelope, reason string) protocol.Envelope {
-	e := protocol.Envelope{
-		Kind: protocol.KindMCPReject, Context: p.Context, Correlation: protocol.CorrelateTo(p.ID),
-		Payload: append(protocol.AppendString([]byte(`{"reason":`), reason), '}'),
-	}
+	return about(p, protocol.KindMCPReject, append(protocol.AppendString([]byte(`{"reason":`), reason), '}'))
+}
+
+// Opinion returns the envelope that says what its sender thinks of a proposal, with its grounds, and
+// settles nothing. It is visible to all participants that can see the proposal.
+func Opinion(p *protocol.Envelope, verdict, reason string) protocol.Envelope {
+	payload := protocol.AppendString([]byte(`{"verdict":`), verdict)
+	payload = protocol.AppendString(append(payload, `,"call":`...), CallOf(p).Digest())
+	payload = protocol.AppendString(append(payload, `,"reason":`...), reason)
+	return about(p, protocol.KindMCPOpinion, append(payload, '}'))
+}
+
+// about returns an envelope about a proposal, in its context and for its participants.
+func about(p *protocol.Envelope, kind protocol.Kind, payload []byte) protocol.Envelope {
+	e := protocol.Envelope{Kind: kind, Context: p.Context, Correlation: protocol.CorrelateTo(p.ID), Payload: payload}
 	if len(p.To) == 0 {
 		return e
 	}

@@ -90,3 +90,38 @@ func TestFamily(t *testing.T) {
 		}
 	}
 }
+
+// A rule denies by what can be seen in a command, or also by what may be hidden in it.
+func TestShell_Seen(t *testing.T) {
+	rule, err := ParseShell(jsonValue(t, `{"commands": ["rm -rf **", "git push --force", "ssh **"], "write": {"below": "/etc"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][2]bool{
+		"rm -rf x":                    {true, true},
+		"make test && rm -r -f x":     {true, true},
+		"sudo -u x rm -rf y":          {true, true},
+		"bash -c 'ls; rm -rf x'":      {true, true},
+		"ls | xargs rm -rf":           {true, true},
+		"rm -rf $x":                   {true, true},
+		"ssh host ls":                 {true, true},
+		"echo x > /etc/passwd":        {true, true},
+		"make test":                   {true, false},
+		"eval \"$x\"":                 {true, false},
+		"$x -rf y":                    {true, false},
+		"rm $x":                       {true, false},
+		"git push $x":                 {true, false},
+		"echo x > $y":                 {true, false},
+		"sudo $x":                     {true, false},
+		"bash x.sh":                   {true, false},
+		"ls (":                        {true, false},
+		"git push --force-with-lease": {false, false},
+		"git push origin main":        {false, false},
+		"echo x > y":                  {false, false},
+	} {
+		at := Place{Root: "/r", Dir: "/r"}
+		if got := [2]bool{rule.Denies(Parse(text), at), rule.Seen().Denies(Parse(text), at)}; got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

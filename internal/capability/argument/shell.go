@@ -50,6 +50,7 @@ type Shell struct {
 	readAny  bool // anywhere
 	preset   bool // commands that only read
 	env      []string
+	seen     bool // Denies only what can be seen
 }
 
 // pattern is a pattern of a simple command: the name of its program, then words.
@@ -363,9 +364,17 @@ func (x *patternWord) allows(w *word) bool {
 	return w.text == x.text
 }
 
+// Seen returns the rule whose Denies reports only what can be seen in a command: not what a
+// program may run that its words do not show, and not what a word may become.
+func (s *Shell) Seen() *Shell {
+	out := *s
+	out.seen = true
+	return &out
+}
+
 // Denies reports whether a deny rule may deny the command.
 func (s *Shell) Denies(c *Command, at Place) bool {
-	if c.hidden != "" {
+	if c.hidden != "" && !s.seen {
 		return true
 	}
 	for i := range c.calls {
@@ -379,7 +388,12 @@ func (s *Shell) Denies(c *Command, at Place) bool {
 		if f.write {
 			rule = s.write
 		}
-		if rule != nil && (f.name.unsure || f.moved || rule.Match(f.name.text, at) != No) || !f.write && s.readAny {
+		unsure := f.name.unsure || f.moved && !strings.HasPrefix(f.name.text, "/")
+		switch {
+		case !f.write && s.readAny:
+			return true
+		case rule == nil || unsure && s.seen:
+		case unsure || rule.Match(f.name.text, at) != No:
 			return true
 		}
 	}
@@ -397,7 +411,7 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 		return true
 	}
 	name := likely(c.words[0].text)
-	if len(s.commands) > 0 && runsHidden(name, c.words[1:]) {
+	if len(s.commands) > 0 && !s.seen && runsHidden(name, c.words[1:]) {
 		return true
 	}
 	if !wraps(name) {
@@ -413,7 +427,7 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 		}
 	}
 	if len(words) > maxWrapped {
-		return true
+		return !s.seen
 	}
 	given := len(words)
 	if slices.Contains(appenders, name) { // it appends words from elsewhere
@@ -421,6 +435,9 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 	}
 	for i := range given {
 		w := &words[i]
+		if w.unsure && s.seen {
+			continue
+		}
 		if w.unsure || s.deniesText(w.text, at, c.depth) {
 			return true
 		}
@@ -436,10 +453,10 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 		if slices.Contains(shells, unversioned(likely(w.text))) {
 			r.texts(&inner)
 		}
-		if r.command.hidden != "" || slices.ContainsFunc(inner.inner, func(x *Command) bool { return s.Denies(x, at) }) {
+		if r.command.hidden != "" && !s.seen || slices.ContainsFunc(inner.inner, func(x *Command) bool { return s.Denies(x, at) }) {
 			return true
 		}
-		if s.deniesWords(inner.words) || len(s.commands) > 0 && runsHidden(likely(w.text), inner.words[1:]) {
+		if s.deniesWords(inner.words) || len(s.commands) > 0 && !s.seen && runsHidden(likely(w.text), inner.words[1:]) {
 			return true
 		}
 	}
@@ -477,7 +494,7 @@ func runsFound(option string) bool {
 // deniesWords reports whether a pattern, or the preset, may match a simple command.
 func (s *Shell) deniesWords(words []word) bool {
 	for i := range s.commands {
-		if s.commands[i].mayMatch(words) {
+		if s.commands[i].mayMatch(words, !s.seen) {
 			return true
 		}
 	}
@@ -487,7 +504,7 @@ func (s *Shell) deniesWords(words []word) bool {
 	plain := make([]string, len(words))
 	for i := range words {
 		if words[i].unsure {
-			return true
+			return !s.seen
 		}
 		plain[i] = words[i].text
 	}
@@ -497,9 +514,10 @@ func (s *Shell) deniesWords(words []word) bool {
 
 // mayMatch reports whether the pattern may match the words of a command, wherever its
 // options stand and whatever follows. An option before a word may have that word as its value.
-func (p *pattern) mayMatch(words []word) bool {
+// A word that is not known counts as any word if unknown says so.
+func (p *pattern) mayMatch(words []word, unknown bool) bool {
 	if words[0].unsure {
-		return true
+		return unknown
 	}
 	name, own := likely(words[0].text), likely(p.words[0].text)
 	rest := words[1:]
@@ -518,7 +536,7 @@ func (p *pattern) mayMatch(words []word) bool {
 			break
 		}
 		if x.option {
-			if !slices.ContainsFunc(rest, func(w word) bool { return w.unsure || x.mayBeOption(w.text) }) && !x.mayBeCluster(rest) {
+			if !slices.ContainsFunc(rest, func(w word) bool { return w.unsure && unknown || x.mayBeOption(w.text) }) && !x.mayBeCluster(rest) {
 				return false
 			}
 			continue
@@ -529,8 +547,11 @@ func (p *pattern) mayMatch(words []word) bool {
 			w := &rest[j]
 			switch {
 			case !at[j]:
-			case w.unsure:
+			case w.unsure && unknown:
 				return true
+			case w.unsure && x.any:
+				next[j+1], some = true, true
+			case w.unsure:
 			case w.isOption():
 				at[j+1] = true
 				if j+2 < len(at) {

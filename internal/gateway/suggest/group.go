@@ -3,7 +3,6 @@ package suggest
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/meup-protocol/meup/internal/capability"
@@ -277,13 +276,6 @@ func (g *group) leaveStopped(rest []*call, stopped map[*call][]*call) {
 	})
 }
 
-var (
-	inWord = regexp.MustCompile(`([a-z0-9])([A-Z])`)
-	// kept are words in names of tools whose calls change what cannot be taken back.
-	kept = regexp.MustCompile(`(?i)delete|remove|destroy|deploy|publish|execute|transfer|truncate|terminate|uninstall|unlink|overwrite|payment|purchase|refund|revoke|withdraw|shutdown|` +
-		`(^|[^a-z])(drop|send|push|exec|kill|wipe|purge|erase|evict|cancel|email|tweet|order|merge|reset|rollback|restore|eval|invoke|sudo)|(^|[^a-z])(pay|buy|rm|del|run|sql|post|charge|sign)([^a-z]|$)`)
-)
-
 // isKept reports whether the tool is left to people by its name. A tool that runs commands is
 // judged by its commands.
 func (g *group) isKept() bool {
@@ -291,5 +283,5 @@ func (g *group) isKept() bool {
 		return true
 	}
 	shell := slices.ContainsFunc(g.approved, func(c *call) bool { _, ok := c.command(); return ok })
-	return !shell && kept.MatchString(inWord.ReplaceAllString(g.tool, "${1}_$2"))
+	return !shell && capability.MayDestroy(g.tool)
 }

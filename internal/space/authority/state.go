@@ -6,7 +6,6 @@
 package authority
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -220,20 +219,7 @@ func (c *Config) place(from protocol.ParticipantID, to []protocol.ParticipantID,
 	if len(to) != 1 {
 		return argument.Place{}
 	}
-	root := c.Participants[to[0]].Root
-	at := argument.Place{Root: root, Dir: root}
-	if to[0] == from {
-		meta := call.Get("params").Get("_meta")
-		dir := workingDirectory(call)
-		at = argument.Place{Root: cmp.Or(root, dir), Dir: cmp.Or(dir, root)}
-		for text, real := range meta.Get(protocol.MetaRealPaths).Members {
-			if at.Real == nil {
-				at.Real = make(map[string]string)
-			}
-			at.Real[text.Text()] = real.Text()
-		}
-	}
-	return at
+	return capability.PlaceOf(c.Participants[to[0]].Root, call, to[0] == from)
 }
 
 // Scopes returns the capabilities that a participant can grant to the proposer of a call, for calls

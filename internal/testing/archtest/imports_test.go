@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"internal/turns", "internal/search", "internal/mcp"},
 	{"internal/space", "internal/acp"},
 	{"internal/gateway", "internal/agent"},
-	{"client/agent", "internal/terminal", "internal/reasoner"},
+	{"client/agent", "internal/agent/review", "internal/terminal", "internal/reasoner"},
 	{"cmd", "sdk", "bench", "e2e", "examples", "scripts", "internal/testing"},
 }
 
@@ -35,12 +35,14 @@ var floors = [][]string{
 var never = map[string][]string{
 	// A client needs the protocol; agents, terminals and reasoners use the front door, like
 	// everybody else's.
-	"client":            {"schemas", "internal/exchange", "internal/journal", "internal/capability", "internal/safety"},
-	"client/agent":      {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
-	"internal/agent":    {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
-	"internal/terminal": {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
-	"internal/reasoner": {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
-	"internal/mcp":      {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
+	"client":         {"schemas", "internal/exchange", "internal/journal", "internal/capability", "internal/safety"},
+	"client/agent":   {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
+	"internal/agent": {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
+	// A reviewer judges by the patterns of capabilities; what it may do is the gateway's to say.
+	"internal/agent/review": {"internal/space", "internal/journal", "internal/gateway"},
+	"internal/terminal":     {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
+	"internal/reasoner":     {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
+	"internal/mcp":          {"internal/space", "internal/journal", "internal/gateway", "internal/capability"},
 	// A space uses a log through its interface.
 	"internal/space": {"internal/journal/pebblejournal", "internal/journal/natsjournal", "internal/journal/entrydb"},
 }

@@ -1,0 +1,210 @@
+package review
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of a file of rules, in bytes and patterns.
+const (
+	MaxRulesFile = 1 << 20
+	maxRules     = 500
+)
+
+// Rules judge calls by patterns: a call that a reject rule selects is rejected, one that an
+// approve rule certainly selects is approved, whatever their order in the file. About others
+// they say nothing.
+//
+// A reject rule has the sense of a deny rule, except that a command is not rejected for what a
+// program in it may run unseen: every rule for commands would reject make.
+type Rules struct{ rejects, approves []rule }
+
+type rule struct {
+	pattern *capability.Capability
+	reason  string
+}
+
+// ParseRules reads the text of a file of rules. Its errors have the name, the line and the
+// column.
+func ParseRules(name string, text []byte) (*Rules, error) {
+	if len(text) > MaxRulesFile {
+		return nil, fmt.Errorf("%s: it has more than %d bytes", name, MaxRulesFile)
+	}
+	file, err := parser.ParseBytes(text, 0)
+	var fault yaml.Error
+	switch {
+	case errors.As(err, &fault):
+		return nil, located(name, fault.GetToken(), errors.New("not YAML: "+fault.GetMessage()))
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case len(file.Docs) != 1:
+		return nil, fmt.Errorf("%s: %w", name, errNoRules)
+	}
+	p := rulesParser{name: name, rules: &Rules{}}
+	list, ok := file.Docs[0].Body.(*ast.SequenceNode)
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", name, errNoRules)
+	}
+	for _, n := range list.Values {
+		if err := p.rule(n); err != nil {
+			return nil, err
+		}
+	}
+	return p.rules, nil
+}
+
+var errNoRules = errors.New(`expected a list of rules, such as "- approve: {payload: {params: {name: read_file}}}"`)
+
+func located(name string, t *token.Token, err error) error {
+	if t == nil || t.Position == nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return fmt.Errorf("%s:%d:%d: %w", name, t.Position.Line, t.Position.Column, err)
+}
+
+type rulesParser struct {
+	name  string
+	rules *Rules
+}
+
+// rule reads an item of the list: approve or reject, with one pattern or several, and a reason.
+func (p *rulesParser) rule(n ast.Node) error {
+	var verdict string
+	var patterns []ast.Node
+	var reason string
+	members, ok := n.(ast.MapNode)
+	if !ok {
+		return located(p.name, n.GetToken(), errors.New("expected approve or reject, with a pattern"))
+	}
+	for it := members.MapRange(); it.Next(); {
+		key := it.Key().GetToken().Value
+		switch key {
+		case protocol.OpinionApprove, protocol.OpinionReject:
+			if verdict != "" {
+				return located(p.name, it.Key().GetToken(), errors.New("a rule approves or rejects, not both"))
+			}
+			verdict, patterns = key, []ast.Node{it.Value()}
+			if several, ok := it.Value().(*ast.SequenceNode); ok {
+				patterns = several.Values
+			}
+		case "reason":
+			if err := yaml.NodeToValue(it.Value(), &reason); err != nil {
+				return located(p.name, it.Value().GetToken(), errors.New("reason: expected a text"))
+			}
+			if utf8.RuneCountInString(reason) > maxReason {
+				return located(p.name, it.Value().GetToken(), fmt.Errorf("reason: at most %d characters", maxReason))
+			}
+		default:
+			return located(p.name, it.Key().GetToken(), fmt.Errorf("unknown key %q; a rule has approve or reject, and reason", key))
+		}
+	}
+	if len(patterns) == 0 {
+		return located(p.name, n.GetToken(), errors.New("a rule has approve or reject, with a pattern"))
+	}
+	for _, x := range patterns {
+		c, err := p.pattern(x, verdict == protocol.OpinionReject)
+		if err != nil {
+			return err
+		}
+		to := &p.rules.approves
+		if verdict == protocol.OpinionReject {
+			to = &p.rules.rejects
+		}
+		*to = append(*to, rule{c, reason})
+	}
+	if len(p.rules.approves)+len(p.rules.rejects) > maxRules {
+		return located(p.name, n.GetToken(), fmt.Errorf("there are more than %d patterns", maxRules))
+	}
+	return nil
+}
+
+// pattern compiles a pattern of calls, which is a capability without a kind.
+func (p *rulesParser) pattern(n ast.Node, deny bool) (*capability.Capability, error) {
+	var fields map[string]any
+	if err := yaml.NodeToValue(n, &fields); err != nil || fields == nil {
+		return nil, located(p.name, n.GetToken(), errors.New("a pattern has payload, to or context, as a capability for mcp.request"))
+	}
+	for _, key := range []string{"kind", "deny"} {
+		if _, given := fields[key]; given {
+			return nil, located(p.name, n.GetToken(), fmt.Errorf("leave %s out: a pattern is about mcp.request, and reject denies", key))
+		}
+	}
+	fields["kind"] = protocol.KindMCPRequest
+	if deny {
+		fields["deny"] = true
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil, located(p.name, n.GetToken(), errors.New("keys must be texts"))
+	}
+	c, err := capability.ParseJSON(text)
+	var where *capability.PatternError
+	if errors.As(err, &where) {
+		return nil, located(p.name, nodeAt(n, where.Pointer).GetToken(), err)
+	}
+	if err != nil {
+		return nil, located(p.name, n.GetToken(), err)
+	}
+	for _, f := range capability.Lint("", []*capability.Capability{c}, nil) {
+		if f.Mistake {
+			return nil, located(p.name, n.GetToken(), errors.New(f.Message))
+		}
+	}
+	return c, nil
+}
+
+// nodeAt returns the node at a JSON pointer, or the last one on the way to it.
+func nodeAt(n ast.Node, pointer string) ast.Node {
+	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		key = protocol.UnescapePointer(key)
+		switch x := n.(type) {
+		case ast.MapNode:
+			for it := x.MapRange(); it.Next(); {
+				if it.Key().GetToken().Value == key {
+					n = it.Value()
+					break
+				}
+			}
+		case *ast.SequenceNode:
+			i, err := strconv.Atoi(key)
+			if err == nil && i >= 0 && i < len(x.Values) {
+				n = x.Values[i]
+			}
+		}
+	}
+	return n
+}
+
+// judge returns what the rules say of a call.
+func (r *Rules) judge(call *capability.Request) opinion {
+	for _, x := range r.rejects {
+		if x.pattern.Sees(call) {
+			return opinion{protocol.OpinionReject, because(x, "A rule rejects such calls.")}
+		}
+	}
+	for _, x := range r.approves {
+		if x.pattern.Certain(call) {
+			return opinion{protocol.OpinionApprove, because(x, "A rule approves such calls.")}
+		}
+	}
+	return opinion{protocol.OpinionAbstain, "No rule is about this call."}
+}
+
+func because(r rule, otherwise string) string {
+	if r.reason != "" {
+		return r.reason
+	}
+	return otherwise
+}
