@@ -90,6 +90,7 @@ var decisiveFields = map[Kind][]string{
 	KindMCPOpinion:       {"verdict", "call"},
 	KindReviewerPromote:  {"participant_id"},
 	KindReviewerDemote:   {"participant_id"},
+	KindPolicyDismiss:    {"recipient", "capabilities", "decisions"},
 	KindCapabilityGrant:  {"recipient", "capabilities", "ttl_seconds"},
 	KindCapabilityRevoke: {"recipient", "capabilities", "grant_id"},
 	KindSpaceInvite:      {"participant_id", "initial_capabilities", "ttl_seconds"},

@@ -33,6 +33,8 @@ const (
 	KindReviewerPromote Kind = "reviewer.promote"
 	KindReviewerDemote  Kind = "reviewer.demote"
 
+	KindPolicyDismiss Kind = "policy.dismiss"
+
 	KindCapabilityGrant    Kind = "capability.grant"
 	KindCapabilityRevoke   Kind = "capability.revoke"
 	KindCapabilityGrantAck Kind = "capability.grant-ack"
@@ -139,7 +141,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindChat, KindChatAcknowledge, KindChatCancel, KindFeedback,
 		KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject, KindMCPOpinion,
-		KindReviewerPromote, KindReviewerDemote,
+		KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss,
 		KindReasoningStart, KindReasoningThought, KindReasoningObservation, KindReasoningHypothesis,
 		KindReasoningQuestion, KindReasoningConclusion, KindReasoningCancel,
 		KindCapabilityGrant, KindCapabilityRevoke, KindCapabilityGrantAck,
@@ -242,12 +244,13 @@ func (k Kind) IsReserved() bool {
 // not stored.
 func (k Kind) IsLive() bool { return k == KindStreamData || k == KindSystemPresence }
 
-// ChangesState reports whether admitting the kind changes rights, so that it
-// must take effect before any later envelope.
+// ChangesState reports whether the kind belongs to the state of the space: it takes
+// effect before any later envelope, and retention keeps it. All but a dismissal change
+// who may do what.
 func (k Kind) ChangesState() bool {
 	switch k {
 	case KindCapabilityGrant, KindCapabilityRevoke, KindSpaceInvite, KindSpaceKick,
-		KindParticipantPause, KindParticipantResume, KindReviewerPromote, KindReviewerDemote:
+		KindParticipantPause, KindParticipantResume, KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss:
 		return true
 	}
 	return k.IsAdministrative()

@@ -126,7 +126,7 @@ func (f *backtestFlags) openConfigured(stderr io.Writer) (*config.Config, journa
 	case f.space != "" && !protocol.ValidSpaceName(f.space):
 		return nil, nil, nil, program.Usagef("--space requires the name of a space")
 	}
-	cfg, err := backupFlags{config: f.config}.load(stderr)
+	cfg, err := loadForLog(f.config, stderr)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -141,7 +141,7 @@ func (f *backtestFlags) openConfigured(stderr io.Writer) (*config.Config, journa
 }
 
 // compare runs the backtest of one space, or of all that the log has.
-func (f *backtestFlags) compare(ctx context.Context, cfg *config.Config, log journal.Reader, stderr io.Writer) (*backtest.Report, error) {
+func (f *backtestFlags) compare(ctx context.Context, cfg *config.Config, log journal.Reader, stderr io.Writer) (*api.Backtest, error) {
 	names, err := log.Spaces(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the spaces of the log: %w", err)
@@ -152,7 +152,7 @@ func (f *backtestFlags) compare(ctx context.Context, cfg *config.Config, log jou
 		}
 		names = []string{f.space}
 	}
-	var all *backtest.Report
+	var all *api.Backtest
 	for _, name := range names {
 		r, err := f.compareSpace(ctx, cfg, log, name, stderr)
 		switch {
@@ -166,7 +166,7 @@ func (f *backtestFlags) compare(ctx context.Context, cfg *config.Config, log jou
 		case all == nil:
 			all = r
 		default:
-			all.Add(r)
+			backtest.Add(all, r)
 		}
 	}
 	if all == nil && f.since != "" && len(names) > 0 {
@@ -179,7 +179,7 @@ func (f *backtestFlags) compare(ctx context.Context, cfg *config.Config, log jou
 }
 
 // compareSpace runs the backtest of a space; nil if it does not have the envelope of --since.
-func (f *backtestFlags) compareSpace(ctx context.Context, cfg *config.Config, log journal.Reader, name string, stderr io.Writer) (*backtest.Report, error) {
+func (f *backtestFlags) compareSpace(ctx context.Context, cfg *config.Config, log journal.Reader, name string, stderr io.Writer) (*api.Backtest, error) {
 	o := backtest.Options{Log: log, Space: name, Examples: f.examples, Partial: f.gateway != "", Progress: progressTo(stderr)}
 	found, err := f.begin(ctx, &o)
 	if err != nil || !found {
@@ -247,7 +247,7 @@ func policyAt(ctx context.Context, log journal.Reader, space string) (*api.Polic
 func (f *backtestFlags) inForce(space string, remote *api.Policy, stderr io.Writer) (*backtest.Policy, error) {
 	switch {
 	case f.current != "":
-		cfg, err := backupFlags{config: f.current}.load(stderr)
+		cfg, err := loadForLog(f.current, stderr)
 		if err != nil {
 			return nil, err
 		}
@@ -292,7 +292,7 @@ func progressTo(w io.Writer) func(int) {
 }
 
 // addOpen adds how to read the examples.
-func (f *backtestFlags) addOpen(r *backtest.Report) {
+func (f *backtestFlags) addOpen(r *api.Backtest) {
 	for i := range r.Groups {
 		for j := range r.Groups[i].Examples {
 			x := &r.Groups[i].Examples[j]
@@ -310,7 +310,7 @@ func (f *backtestFlags) howToOpen(space string, id protocol.ID, seq protocol.Seq
 }
 
 // printBacktest prints a report for people.
-func printBacktest(w io.Writer, r *backtest.Report) error {
+func printBacktest(w io.Writer, r *api.Backtest) error {
 	var out strings.Builder
 	noun := "Space"
 	if len(r.Spaces) > 1 {
@@ -320,7 +320,7 @@ func printBacktest(w io.Writer, r *backtest.Report) error {
 	if r.Envelopes > 0 {
 		fmt.Fprintf(&out, ", %s to %s", r.From.Format(time.RFC3339), r.To.Format(time.RFC3339))
 	}
-	fmt.Fprintf(&out, "\n%s\n", r.Summary())
+	fmt.Fprintf(&out, "\n%s\n", r.Summary)
 	if r.Baseline == backtest.BaselineRecord {
 		fmt.Fprintln(&out, "The configuration in force is not known (--current FILE), so this is compared with what happened alone.")
 	}
@@ -370,7 +370,7 @@ func were(n int, one, more string) string {
 	return textutil.Thousands(int64(n)) + " " + more + " were"
 }
 
-func title(g *backtest.Group) string {
+func title(g *api.BacktestGroup) string {
 	switch {
 	case len(g.RejectedBy) > 0:
 		return "Let through although rejected"

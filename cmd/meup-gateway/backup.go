@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/archive"
-	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/kit/privatedir"
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
@@ -111,50 +107,22 @@ func (f backupFlags) dataFolder(stderr io.Writer) (string, error) {
 	if f.config == "" {
 		return f.data, nil
 	}
-	cfg, err := f.load(stderr)
+	cfg, err := loadForLog(f.config, stderr)
+	if err != nil {
+		return "", err
+	}
+	if f.data != "" {
+		err = cfg.Set("data", f.data)
+	}
 	switch {
 	case err != nil:
-		return "", err
+		return "", program.Usage(err)
 	case cfg.NATS != "":
 		return "", archive.ErrNATS
 	case cfg.Data == gateway.InMemory:
 		return "", fmt.Errorf("%s keeps the log in memory: there is nothing to back up", f.config)
 	}
 	return cfg.Data, nil
-}
-
-// anyEnv stands for variables of tokens that are not set.
-func anyEnv(name string) (string, bool) {
-	unused := sha256.Sum256([]byte(name))
-	return hex.EncodeToString(unused[:]), true
-}
-
-// load reads the configuration. The variables of tokens need not be set: they are
-// usually set for the gateway only.
-func (f backupFlags) load(stderr io.Writer) (*config.Config, error) {
-	text, err := os.ReadFile(f.config)
-	if err != nil {
-		return nil, err
-	}
-	cfg, faults := config.Parse(f.config, text, anyEnv, os.ReadFile)
-	if cfg != nil {
-		faults = append(faults, cfg.ApplyEnv(os.LookupEnv)...)
-	}
-	if cfg != nil && f.data != "" {
-		if err := cfg.Set("data", f.data); err != nil {
-			return nil, program.Usage(err)
-		}
-	}
-	report := printFaults(stderr)
-	for _, fault := range faults {
-		if fault.Severity == config.Error {
-			report(fault)
-		}
-	}
-	if cfg == nil || config.HasErrors(faults) {
-		return nil, errReported
-	}
-	return cfg, nil
 }
 
 type restoreFlags struct {

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,4 +60,27 @@ participant without usable capabilities) do not change the exit code.`,
 	c.Flags().BoolVar(&lenient, "lenient", false, "only warn of capabilities that nothing can match or that compare commands as text")
 	c.Flags().StringVar(&file, "config", "", "the configuration file, as for serve")
 	return c
+}
+
+// loadForLog reads a configuration for a command that reads a log. The variables of tokens need
+// not be set: they are usually set for the gateway only.
+func loadForLog(file string, stderr io.Writer) (*config.Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	cfg, faults := config.Parse(file, text, config.AnyEnv, os.ReadFile)
+	if cfg != nil {
+		faults = append(faults, cfg.ApplyEnv(os.LookupEnv)...)
+	}
+	report := printFaults(stderr)
+	for _, fault := range faults {
+		if fault.Severity == config.Error {
+			report(fault)
+		}
+	}
+	if cfg == nil || config.HasErrors(faults) {
+		return nil, errReported
+	}
+	return cfg, nil
 }

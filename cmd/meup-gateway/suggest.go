@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/gateway/config"
@@ -125,10 +126,11 @@ func runSuggest(ctx context.Context, f suggestFlags, stdout, stderr io.Writer) (
 	case err != nil:
 		return err
 	}
-	for list := range report.Examples {
-		for i := range list {
-			list[i].Open = f.howToOpen(space, list[i].ID, list[i].Seq)
-		}
+	for i := range report.Suggestions {
+		f.addOpenCalls(space, report.Suggestions[i].For, report.Suggestions[i].Against)
+	}
+	for i := range report.People {
+		f.addOpenCalls(space, report.People[i].For, report.People[i].Against)
 	}
 	if f.write != "" {
 		if err := writeSuggestions(f.config, f.write, report); err != nil {
@@ -139,6 +141,15 @@ func runSuggest(ctx context.Context, f suggestFlags, stdout, stderr io.Writer) (
 		return printJSON(stdout, report)
 	}
 	return printSuggestions(stdout, report)
+}
+
+// addOpenCalls adds how to read the calls of some lists.
+func (f *suggestFlags) addOpenCalls(space string, lists ...[]api.DecidedCall) {
+	for _, list := range lists {
+		for i := range list {
+			list[i].Open = f.howToOpen(space, list[i].ID, list[i].Seq)
+		}
+	}
 }
 
 // pickSpace returns the space of the log to look at.
@@ -164,7 +175,7 @@ func (f *suggestFlags) pickSpace(ctx context.Context, cfg *config.Config, log jo
 }
 
 // printSuggestions prints a report for people.
-func printSuggestions(w io.Writer, r *suggest.Report) error {
+func printSuggestions(w io.Writer, r *api.Suggestions) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Space %s: %s decided, %s approved, %s rejected", r.Space, textutil.Count(r.Proposals, "proposal"),
 		textutil.Thousands(int64(r.Approved)), textutil.Thousands(int64(r.Rejected)))
@@ -218,7 +229,7 @@ func printSuggestions(w io.Writer, r *suggest.Report) error {
 	return err
 }
 
-func printSuggestion(out *strings.Builder, s *suggest.Suggestion) {
+func printSuggestion(out *strings.Builder, s *api.Suggestion) {
 	title, n, did := "Allow", s.Approved, "approved"
 	if s.Does == suggest.Deny {
 		title, n, did = "Deny", s.Rejected, "rejected"
@@ -247,7 +258,7 @@ func printSuggestion(out *strings.Builder, s *suggest.Suggestion) {
 	}
 }
 
-func printCalls(out *strings.Builder, list []suggest.Example) {
+func printCalls(out *strings.Builder, list []api.DecidedCall) {
 	for _, x := range list {
 		fmt.Fprintf(out, "  %s  %s  %s  (%s by %s", x.TS.Format(time.RFC3339), x.ID, x.What, x.Outcome, x.By)
 		if x.Reason != "" {
@@ -262,7 +273,7 @@ var errCannotMerge = errors.New("the suggestions cannot be added to the configur
 
 // writeSuggestions writes the configuration with the suggestions to a new file, and keeps its
 // comments.
-func writeSuggestions(from, to string, r *suggest.Report) error {
+func writeSuggestions(from, to string, r *api.Suggestions) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
 		return err
@@ -312,7 +323,7 @@ func writeSuggestions(from, to string, r *suggest.Report) error {
 
 // capabilitiesIn returns the capabilities of all participants in a configuration, a line each.
 func capabilitiesIn(name string, text []byte) (map[string]string, error) {
-	cfg, faults := config.Parse(name, text, anyEnv, os.ReadFile)
+	cfg, faults := config.Inspect(name, text)
 	if cfg == nil || config.HasErrors(faults) {
 		return nil, fmt.Errorf("%s: %w", name, errReported)
 	}

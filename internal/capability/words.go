@@ -34,7 +34,7 @@ func PlaceOf(root string, call protocol.Value, own bool) argument.Place {
 		return argument.Place{Root: root, Dir: root}
 	}
 	meta := call.Get("params").Get("_meta")
-	dir := meta.Get(protocol.MetaWorkingDirectory).Text()
+	dir := WorkingDirectory(call)
 	at := argument.Place{Root: cmp.Or(root, dir), Dir: cmp.Or(dir, root)}
 	for text, real := range meta.Get(protocol.MetaRealPaths).Members {
 		if at.Real == nil {
@@ -43,6 +43,19 @@ func PlaceOf(root string, call protocol.Value, own bool) argument.Place {
 		at.Real[text.Text()] = real.Text()
 	}
 	return at
+}
+
+// unreadable is no path: a rule about relative paths is not certain there.
+const unreadable = "\x00"
+
+// WorkingDirectory returns the directory that the sender of a call names; "": none. One that
+// cannot be read is somewhere, and not in the root.
+func WorkingDirectory(call protocol.Value) string {
+	v := call.Get("params").Get("_meta").Get(protocol.MetaWorkingDirectory)
+	if v.Exists() && v.Text() == "" {
+		return unreadable
+	}
+	return v.Text()
 }
 
 var (

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/kit/natsembed"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
@@ -78,8 +79,29 @@ func TestProposals_TwoGateways(t *testing.T) {
 		}
 		return text
 	}
+	// decided returns who decided, with what was recorded of it.
+	decided := func(g *meuptest.Gateway) (text string) {
+		list, err := g.API(t, "alice").Decisions(t.Context(), "lab", api.DecisionQuery{Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Decisions {
+			x := &list.Decisions[i]
+			if x.Decided.Policy != list.Policy {
+				t.Errorf("recorded: %+v", x.Decided)
+			}
+			text += inWords(x) + "\n"
+		}
+		if len(list.Decisions) != most {
+			t.Errorf("there are %d decisions, want %d", len(list.Decisions), most)
+		}
+		return text
+	}
 	testkit.Eventually(t, "both gateways have all decisions", func() bool { return settled(gateways[0]) != "" && settled(gateways[1]) != "" })
 	if a, b := settled(gateways[0]), settled(gateways[1]); a != b {
+		t.Errorf("the gateways differ:\n%s\n%s", a, b)
+	}
+	if a, b := decided(gateways[0]), decided(gateways[1]); a != b {
 		t.Errorf("the gateways differ:\n%s\n%s", a, b)
 	}
 }

@@ -76,7 +76,7 @@ func TestPolicy_InForce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(log backtest.Options) *backtest.Report {
+	run := func(log backtest.Options) *api.Backtest {
 		t.Helper()
 		log.Space = "lab"
 		r, err := backtest.Run(t.Context(), log)

@@ -149,6 +149,12 @@ func (s *Space) Scopes(id protocol.ParticipantID, p *protocol.Envelope, host pro
 	return s.state.Load().Scopes(id, p, host, s.now())
 }
 
+// MayGrant reports whether a participant may send a capability.grant with this payload to
+// another one.
+func (s *Space) MayGrant(id, recipient protocol.ParticipantID, payload []byte) bool {
+	return s.state.Load().MayGrant(id, recipient, payload, s.now())
+}
+
 // Policy returns the digest of the policy in force.
 func (s *Space) Policy() string { return s.state.Load().Policy }
 

@@ -157,6 +157,9 @@ func operationOf(pattern string, o *operation) openapi.Operation {
 		failure["content"] = openapi.JSON(openapi.Object{"anyOf": []any{openapi.Ref("error"), openapi.Object{"type": "array", "items": openapi.Ref(o.out)}}})
 	}
 	out.Responses["default"] = failure
+	if o.text != "" {
+		out.Body = openapi.Text(o.text)
+	}
 	if o.body != "" {
 		out.Body = openapi.JSON(body(o.body, o.list))
 	}

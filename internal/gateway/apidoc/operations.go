@@ -7,6 +7,7 @@ type operation struct {
 	tag         string
 	params      string // names of parameters
 	body        string // schema of the request
+	text        string // media type of a request that is no JSON
 	list        bool   // the body is one such document or an array of up to 100, and so is the response
 	out         string // schema of the response
 	types       string // further media types of the response
@@ -66,6 +67,10 @@ var operations = map[string]operation{
 		params: "since before limit participant tool proposal"},
 	"GET /api/spaces/{space}/deciders": {id: "deciders", tag: tagLog, out: "deciders", params: "since",
 		summary: "Returns who decides on the proposals of a space and how each has done, for participants that observe it, may change rights, or are deciders."},
+	"GET /api/spaces/{space}/suggestions": {id: "suggestions", tag: tagLog, out: "suggestions", params: "since",
+		summary: "Derives rules from what was decided in a space, for participants that observe it or may change rights."},
+	"POST /api/spaces/{space}/backtest": {id: "backtest", tag: tagLog, text: "application/yaml", out: "backtest", params: "since",
+		summary: "Decides the envelopes of a space again, under the configuration in the body, for participants that observe it or may change rights."},
 	"GET /api/spaces/{space}/contexts":           {id: "contexts", tag: tagLog, out: "contexts", summary: "Returns the tree of contexts."},
 	"GET /api/spaces/{space}/contexts/{path...}": {id: "context", tag: tagLog, out: "context", summary: "Returns one context with everything below it."},
 

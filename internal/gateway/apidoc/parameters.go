@@ -61,6 +61,8 @@ var parameters = map[string]parameter{
 	"match":                 {schema: oneOf("all", "any", "auto"), text: "which words a hit has: all, the default; any; or all and, without a hit, any"},
 	"decisions.since":       {schema: text, text: "only what is in the log after this seq, or from this time on: RFC 3339, a day in UTC, or a duration before now"},
 	"deciders.since":        {schema: text, text: "scores count the proposals from this time on: RFC 3339, a day in UTC, or a duration before now; 720h is the default"},
+	"suggestions.since":     {schema: text, text: "only decisions from this time on: RFC 3339, a day in UTC, or a duration before now; 30d is the default"},
+	"backtest.since":        {schema: text, text: "only envelopes from this time on: RFC 3339, a day in UTC, or a duration before now; 30d is the default"},
 	"search.since":          {schema: text, text: "only envelopes from this time on: RFC 3339, or a day in UTC"},
 	"until":                 {schema: text, text: "only envelopes before this time: RFC 3339, a day in UTC, or (in history) a duration before now"},
 	"search.limit":          {schema: count(20), text: "the number of hits; above 100 it counts as 100"},

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/safety"
@@ -69,11 +70,11 @@ var ErrNoSpace = errors.New("the configuration has no such space")
 const progressEvery = 1 << 16
 
 // Run decides the envelopes of a log again.
-func Run(ctx context.Context, o Options) (*Report, error) {
+func Run(ctx context.Context, o Options) (*api.Backtest, error) {
 	r := &run{
 		Options: o, st: authority.NewState(&authority.Config{Name: o.Space}), proposals: make(map[protocol.ID]*journal.Entry),
-		saved: make(map[protocol.ID]*saved), groups: make(map[groupKey]*Group),
-		report: Report{Spaces: []string{o.Space}, Baseline: BaselineRecord},
+		saved: make(map[protocol.ID]*saved), groups: make(map[groupKey]*api.BacktestGroup),
+		report: api.Backtest{Spaces: []string{o.Space}, Baseline: BaselineRecord},
 	}
 	if err := r.open(ctx); err != nil {
 		return nil, err
@@ -103,8 +104,8 @@ type run struct {
 
 	proposals map[protocol.ID]*journal.Entry // that were not decided yet
 	saved     map[protocol.ID]*saved         // proposals that would not have been made
-	groups    map[groupKey]*Group
-	report    Report
+	groups    map[groupKey]*api.BacktestGroup
+	report    api.Backtest
 	read      int
 	last      protocol.Seq // of a partial log
 }

@@ -126,8 +126,8 @@ func TestRun_SameConfiguration(t *testing.T) {
 		w.same(backtest.Options{New: same, After: before})
 	}
 	w.same(backtest.Options{New: same, Log: visible{w.log, ""}, Partial: true})
-	if r := w.run(backtest.Options{New: same}); r.Envelopes < 38 || r.Unjudged != 0 || r.Summary() != "This configuration would have decided all of them as now." {
-		t.Errorf("%d envelopes, %d not judged: %s", r.Envelopes, r.Unjudged, r.Summary())
+	if r := w.run(backtest.Options{New: same}); r.Envelopes < 38 || r.Unjudged != 0 || r.Summary != "This configuration would have decided all of them as now." {
+		t.Errorf("%d envelopes, %d not judged: %s", r.Envelopes, r.Unjudged, r.Summary)
 	}
 }
 

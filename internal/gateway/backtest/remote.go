@@ -31,7 +31,7 @@ func (l *Remote) Close() { l.client.Close() }
 const pageSize = 1000
 
 // stateKinds are the kinds of state entries.
-var stateKinds = []string{"capability/grant", "capability/revoke", "space/invite", "space/kick", "participant/pause", "participant/resume", "reviewer/promote", "reviewer/demote", "admin/*"}
+var stateKinds = []string{"capability/grant", "capability/revoke", "space/invite", "space/kick", "participant/pause", "participant/resume", "reviewer/promote", "reviewer/demote", "policy/dismiss", "admin/*"}
 
 // Range implements [journal.Reader]. It holds one page.
 func (l *Remote) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
@@ -19,60 +19,8 @@ const (
 	BaselineCurrent = "current" // and what the configuration in force says
 )
 
-// Report is the result of a backtest.
-type Report struct {
-	Spaces    []string  `json:"spaces"`
-	From      time.Time `json:"from"` // of the first and the last envelope
-	To        time.Time `json:"to"`
-	Envelopes int       `json:"envelopes"` // that were decided
-	Baseline  string    `json:"baseline"`
-
-	// Different is the number of envelopes that the configuration decides otherwise. The
-	// next five are its parts, by what becomes of the envelope.
-	Different int `json:"different"`
-	Allowed   int `json:"allowed"` // without a question
-	Refused   int `json:"refused"`
-	Asked     int `json:"asked"`
-	Masked    int `json:"masked"`
-	Unmasked  int `json:"unmasked"`
-
-	// LetThrough is the part of Allowed that somebody rejected.
-	LetThrough int `json:"let_through_rejected"`
-	// Unjudged is the number of envelopes that the log no longer has enough about.
-	Unjudged int `json:"unjudged"`
-	// Unseen is the number of entries that the token may not see.
-	Unseen int `json:"unseen"`
-
-	Groups []Group `json:"groups"`
-}
-
-// Group is the envelopes of one participant and kind that one rule decides otherwise.
-type Group struct {
-	Space       string                   `json:"space"`
-	Outcome     Outcome                  `json:"outcome"`
-	RejectedBy  []protocol.ParticipantID `json:"rejected_by,omitempty"` // who rejected the calls that would be made
-	Participant protocol.ParticipantID   `json:"participant"`
-	Kind        protocol.Kind            `json:"kind"`
-	Rule        string                   `json:"rule,omitempty"`   // that decides: a capability, or names of safety rules
-	Why         string                   `json:"why,omitempty"`    // if there is no rule, or more to say
-	Before      string                   `json:"before,omitempty"` // the capability that allows it in the configuration in force
-	Count       int                      `json:"count"`
-	Examples    []Example                `json:"examples"`
-}
-
-// Example is an envelope of a group.
-type Example struct {
-	ID       protocol.ID            `json:"id"`
-	Seq      protocol.Seq           `json:"seq"`
-	TS       time.Time              `json:"ts"`
-	What     string                 `json:"what"`
-	Rejected protocol.ParticipantID `json:"rejected_by,omitempty"`
-	Reason   string                 `json:"reason,omitempty"` // of the rejection
-	Open     string                 `json:"open,omitempty"`   // how to read it; set by the caller
-}
-
 type groupKey struct {
-	outcome     Outcome
+	outcome     string
 	rejected    bool
 	participant protocol.ParticipantID
 	kind        protocol.Kind
@@ -83,7 +31,7 @@ type groupKey struct {
 // saved is a proposal that would not have been made.
 type saved struct {
 	key     groupKey
-	example Example
+	example api.BacktestExample
 }
 
 // differs counts an envelope.
@@ -103,7 +51,7 @@ func (r *run) differs(q *question, says, before verdict) {
 		r.report.Refused++
 	}
 	key := groupKey{says.outcome, false, e.From, e.Kind, says.rule, says.why, before.rule}
-	x := Example{ID: e.ID, Seq: e.Seq, TS: e.TS}
+	x := api.BacktestExample{ID: e.ID, Seq: e.Seq, TS: e.TS}
 	if says.outcome == Allowed { // how it was decided follows
 		x.What = r.describe(q)
 		r.saved[e.ID] = &saved{key, x}
@@ -125,11 +73,11 @@ func (r *run) rejected(e *protocol.Envelope) {
 	}
 }
 
-func (r *run) count(key groupKey, x Example, what func() string) {
+func (r *run) count(key groupKey, x api.BacktestExample, what func() string) {
 	g := r.groups[key]
 	if g == nil {
-		g = &Group{
-			Space: r.Space, Outcome: key.outcome, Participant: key.participant, Kind: key.kind, Rule: key.rule, Why: key.why, Before: key.before, Examples: []Example{},
+		g = &api.BacktestGroup{
+			Space: r.Space, Outcome: key.outcome, Participant: key.participant, Kind: key.kind, Rule: key.rule, Why: key.why, Before: key.before, Examples: []api.BacktestExample{},
 		}
 		r.groups[key] = g
 	}
@@ -146,15 +94,15 @@ func (r *run) count(key groupKey, x Example, what func() string) {
 }
 
 // rank orders groups by how much they ask for attention.
-func (g *Group) rank() int {
+func rank(g *api.BacktestGroup) int {
 	if len(g.RejectedBy) > 0 {
 		return 0
 	}
-	return 1 + slices.Index([]Outcome{Refused, Asked, Allowed, Masked, Unmasked}, g.Outcome)
+	return 1 + slices.Index([]string{Refused, Asked, Allowed, Masked, Unmasked}, g.Outcome)
 }
 
 // finish completes the report.
-func (r *run) finish() *Report {
+func (r *run) finish() *api.Backtest {
 	bySeq := make([]*saved, 0, len(r.saved))
 	for _, s := range r.saved {
 		bySeq = append(bySeq, s)
@@ -163,23 +111,25 @@ func (r *run) finish() *Report {
 	for _, s := range bySeq {
 		r.count(s.key, s.example, nil)
 	}
-	r.report.Groups = make([]Group, 0, len(r.groups))
+	r.report.Groups = make([]api.BacktestGroup, 0, len(r.groups))
 	for _, g := range r.groups {
 		r.report.Groups = append(r.report.Groups, *g)
 	}
-	r.report.sort()
+	conclude(&r.report)
 	return &r.report
 }
 
-func (r *Report) sort() {
-	slices.SortFunc(r.Groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Space, b.Space), cmp.Compare(a.Participant, b.Participant),
+// conclude puts the groups of a report in their order, and adds the summary.
+func conclude(r *api.Backtest) {
+	slices.SortFunc(r.Groups, func(a, b api.BacktestGroup) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Space, b.Space), cmp.Compare(a.Participant, b.Participant),
 			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Why, b.Why), cmp.Compare(a.Before, b.Before))
 	})
+	r.Summary = summary(r)
 }
 
 // Add adds the report of another space.
-func (r *Report) Add(o *Report) {
+func Add(r, o *api.Backtest) {
 	if r.Envelopes == 0 || o.Envelopes > 0 && o.From.Before(r.From) {
 		r.From = o.From
 	}
@@ -201,7 +151,7 @@ func (r *Report) Add(o *Report) {
 	r.Unjudged += o.Unjudged
 	r.Unseen += o.Unseen
 	r.Groups = append(r.Groups, o.Groups...)
-	r.sort()
+	conclude(r)
 }
 
 // maxWhat bounds the description of an envelope, in characters.
@@ -232,8 +182,8 @@ func (r *run) describe(q *question) string {
 // shown masks secrets in a text for people.
 func (r *run) shown(text string) string { return r.new.policy.Safety.Text(text) }
 
-// Summary says in a sentence what the configuration would have changed.
-func (r *Report) Summary() string {
+// summary says in a sentence what the configuration would have changed.
+func summary(r *api.Backtest) string {
 	var parts []string
 	add := func(n int, format string) {
 		if n > 0 {

@@ -15,17 +15,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Outcome is what becomes of an envelope.
-type Outcome string
-
-// The outcomes.
+// Outcomes: what becomes of an envelope.
 const (
-	Allowed  Outcome = "allowed"
-	Asked    Outcome = "asked"    // a proposal, or a call that its sender may only propose
-	Refused  Outcome = "refused"  // by the capabilities or by the safety rules
-	Masked   Outcome = "masked"   // in the log, with more text masked
-	Unmasked Outcome = "unmasked" // a rule has masked text that would stay
-	unknown  Outcome = ""
+	Allowed  = "allowed"
+	Asked    = "asked"    // a proposal, or a call that its sender may only propose
+	Refused  = "refused"  // by the capabilities or by the safety rules
+	Masked   = "masked"   // in the log, with more text masked
+	Unmasked = "unmasked" // a rule has masked text that would stay
+	unknown  = ""
 )
 
 // question is an entry of the log, with what decides about it.
@@ -48,7 +45,7 @@ func (q *question) addProposal(x *journal.Entry, partial bool) {
 
 // verdict is what a configuration says about an envelope.
 type verdict struct {
-	outcome Outcome
+	outcome string
 	rule    string // the capability, as JSON, or the names of the safety rules; "": none
 	why     string // if there is no rule, or more to say
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/journal"
@@ -201,7 +202,7 @@ func (w *world) mustNot(from protocol.ParticipantID, frame string) {
 }
 
 // run compares a policy with the log.
-func (w *world) run(o backtest.Options) *backtest.Report {
+func (w *world) run(o backtest.Options) *api.Backtest {
 	w.t.Helper()
 	if o.Log == nil {
 		o.Log = w.log
@@ -296,7 +297,7 @@ func (v visible) Lookup(ctx context.Context, space string, id protocol.ID) (*jou
 }
 
 // summary lists the groups of a report: what becomes of how many, of whom.
-func summary(r *backtest.Report) []string {
+func summary(r *api.Backtest) []string {
 	var list []string
 	for _, g := range r.Groups {
 		by := ""

@@ -11,7 +11,9 @@
 package config
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"log/slog"
 	"os"
 	"time"
@@ -197,7 +199,27 @@ func Load(path string) (*Config, []Diagnostic) {
 func Parse(name string, data []byte,
 	env func(string) (string, bool), readFile func(string) ([]byte, error),
 ) (*Config, []Diagnostic) {
-	r := &resolver{report: report{source: name}, env: env, readFile: readFile, cfg: Default()}
+	return parse(name, data, &resolver{env: env, readFile: readFile})
+}
+
+// Inspect reads the text of a file and nothing that the text names: each variable and each
+// file with a token has some token, there is no certificate, and safety rules in files are
+// left out.
+func Inspect(name string, data []byte) (*Config, []Diagnostic) {
+	return parse(name, data, &resolver{env: AnyEnv, alone: true})
+}
+
+// AnyEnv stands for variables of tokens that are not set.
+func AnyEnv(name string) (string, bool) { return someToken(name), true }
+
+// someToken returns a token that is the same for the same name.
+func someToken(name string) string {
+	unused := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(unused[:])
+}
+
+func parse(name string, data []byte, r *resolver) (*Config, []Diagnostic) {
+	r.source, r.cfg = name, Default()
 	if root := r.parse(data); root != nil {
 		r.validate(root)
 		r.resolve(root)

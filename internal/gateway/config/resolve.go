@@ -20,6 +20,7 @@ type resolver struct {
 	cfg      *Config
 	env      func(string) (string, bool)
 	readFile func(string) ([]byte, error)
+	alone    bool // nothing that the text names is read; readFile is nil
 	secrets  []redact.Secret
 }
 
@@ -104,6 +105,9 @@ func (r *resolver) tls(n *node) {
 	}
 	if t.Cert == "" || t.Key == "" {
 		r.errorf(n, "tls needs both cert and key, or neither")
+		return
+	}
+	if r.alone {
 		return
 	}
 	t.Cert, t.Key = r.path(t.Cert), r.path(t.Key)

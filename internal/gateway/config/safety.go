@@ -90,6 +90,9 @@ func (r *resolver) safety(n *node) {
 // ruleFile reads a file of the operator's rules. Its diagnostics have the file's
 // name, and a line if known.
 func (r *resolver) ruleFile(s *Safety, v *node) bool {
+	if r.alone {
+		return false
+	}
 	path := r.path(v.text)
 	text, err := r.readFile(path)
 	if err != nil {

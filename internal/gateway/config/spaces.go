@@ -228,6 +228,8 @@ func (r *resolver) token(n *node) (hash [32]byte, ok bool) {
 		}
 		r.errorf(variable, "the environment variable %s is not set; set it before the gateway starts, or use token_file, which a reload reads again",
 			variable.text)
+	case file.isSet() && r.alone:
+		return sha256.Sum256([]byte(someToken(r.path(file.text)))), true
 	case file.isSet():
 		text, err := r.readFile(r.path(file.text))
 		if err == nil {

@@ -85,19 +85,18 @@ func decode(p *program, body []byte) (event, error) {
 // text returns a field that is a text.
 func (e *event) text(name string) string { return e.body.Get(name).Text() }
 
-// folder returns the working directory of the agent; "" if it does not report it.
-func (e *event) folder() string {
-	dir := e.text("cwd")
-	if dir == "" { // of Cursor
+// folder returns the working directory of the agent; "" if it does not report it, and not ok
+// if it cannot be used.
+func (e *event) folder() (dir string, ok bool) {
+	v := e.body.Get("cwd")
+	if !v.Exists() || v.Type() == protocol.TypeNull || v.EqualText("") { // of Cursor
+		v = protocol.Value{}
 		for root := range e.body.Get("workspace_roots").Elements {
-			dir = root.Text()
+			v = root
 			break
 		}
 	}
-	if len(dir) > maxFolder {
-		return ""
-	}
-	return dir
+	return v.Text(), !v.Exists() || v.Type() == protocol.TypeString && len(v.Text()) <= maxFolder
 }
 
 // input returns the arguments of the call, as they are; {} if it has none.

@@ -22,7 +22,11 @@ import (
 func (h *hook) callPayload(more ...any) json.RawMessage {
 	params := map[string]any{"name": h.tool, "arguments": json.RawMessage(h.input())}
 	meta := make(map[string]any)
-	if dir := h.folder(); dir != "" {
+	dir, ok := h.folder()
+	switch {
+	case !ok:
+		meta[protocol.MetaWorkingDirectory] = nil // so that it is no other folder
+	case dir != "":
 		meta[protocol.MetaWorkingDirectory] = dir
 	}
 	if real := h.body.Get(api.HookRealPaths); real.Exists() {

@@ -281,8 +281,15 @@ func setSince(q *space.HistoryQuery, values []string, now time.Time) *protocol.E
 	return nil
 }
 
-// ago parses a time, a day in UTC, or a duration before now.
+// maxDays bounds a duration in days, as the range of a time.Duration bounds others.
+const maxDays = 100_000
+
+// ago parses a time, a day in UTC, or a duration before now, also in days.
 func ago(s string, now time.Time) (time.Time, bool) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		return now.Add(-time.Duration(n) * 24 * time.Hour), err == nil && n >= 0 && n <= maxDays
+	}
 	if d, err := time.ParseDuration(s); err == nil {
 		return now.Add(-d), d >= 0
 	}
@@ -334,16 +341,23 @@ func (s *Server) participants(w http.ResponseWriter, _ *http.Request, v caller) 
 
 // policy returns the policy in force.
 func (s *Server) policy(w http.ResponseWriter, _ *http.Request, v caller) {
-	if !v.space.SeesRights(v.id) {
-		access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "The policy of a space is for participants that observe it or may change rights."))
-		return
-	}
 	p := s.options.Policy(v.space.Name())
 	if p == nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The configuration of the space is being changed; try again."))
 		return
 	}
 	v.writeJSON(w, p)
+}
+
+// ofPolicy returns a handler for participants that may read the policy.
+func ofPolicy(next spaceHandler) spaceHandler {
+	return func(w http.ResponseWriter, r *http.Request, v caller) {
+		if !v.space.SeesRights(v.id) {
+			access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "The policy of a space is for participants that observe it or may change rights."))
+			return
+		}
+		next(w, r, v)
+	}
 }
 
 // spaceInfo describes one space in a list of spaces.

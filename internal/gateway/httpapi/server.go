@@ -53,6 +53,8 @@ type Options struct {
 	Administration Administration
 	// Policy returns the policy in force of a space; nil: there is none.
 	Policy func(space string) *api.Policy
+	// Review derives suggestions and runs backtests.
+	Review Review
 	// Search is the full-text index.
 	Search *derived.SearchStore
 	// Adapters makes the routes of other protocols from this API; nil: there are none.
@@ -82,6 +84,8 @@ type Server struct {
 	mux      *http.ServeMux
 	patterns []string // of the routes, which apidoc describes
 	budget   *limit.Budget
+	// reviewing has the place for the review that runs.
+	reviewing chan struct{}
 }
 
 // New returns the handler of the API.
@@ -89,7 +93,7 @@ func New(o Options) *Server {
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
 	}
-	s := &Server{options: o, mux: http.NewServeMux(), budget: limit.NewBudget(budgetBytes, shareBytes)}
+	s := &Server{options: o, mux: http.NewServeMux(), budget: limit.NewBudget(budgetBytes, shareBytes), reviewing: make(chan struct{}, 1)}
 	s.routes()
 	return s
 }
@@ -104,7 +108,9 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/contexts", s.inSpace(s.contexts))
 	handle("GET /api/spaces/{space}/contexts/{path...}", s.inSpace(s.contexts))
 	handle("GET /api/spaces/{space}/participants", s.inSpace(s.participants))
-	handle("GET /api/spaces/{space}/policy", s.inSpace(s.policy))
+	handle("GET /api/spaces/{space}/policy", s.inSpace(ofPolicy(s.policy)))
+	handle("GET /api/spaces/{space}/suggestions", s.inSpace(ofPolicy(s.suggestions)))
+	handle("POST /api/spaces/{space}/backtest", s.inSpace(ofPolicy(s.backtest)))
 	handle("GET /api/spaces/{space}/events", s.inSpace(s.events))
 	handle("GET /api/spaces/{space}/proposals", s.inSpace(s.proposals))
 	handle("GET /api/spaces/{space}/proposals/{id}/scopes", s.inSpace(s.scopes))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
@@ -33,6 +34,7 @@ type call struct {
 	outcome  string
 	by       protocol.ParticipantID
 	decision protocol.ID
+	seq      protocol.Seq // of the decision
 	decided  time.Time
 	reason   string
 
@@ -151,7 +153,7 @@ func (r *run) settle(p, e *journal.Entry) {
 	r.report.Proposals++
 	env, payload := &e.Envelope, e.Payload()
 	c := &call{
-		proposal: &p.Envelope, payload: p.Payload(), known: r.known, by: env.From, decision: env.ID, decided: env.TS.UTC(),
+		proposal: &p.Envelope, payload: p.Payload(), known: r.known, by: env.From, decision: env.ID, seq: env.Seq, decided: env.TS.UTC(),
 		reason: exchange.OutcomeReason(payload.Get("reason").Text()),
 	}
 	switch {
@@ -175,7 +177,7 @@ func (r *run) settle(p, e *journal.Entry) {
 	request.Kind, request.To = protocol.KindMCPRequest, to
 	c.request = r.effective.Request(request.From, &request, c.payload)
 	if c.host() == request.From {
-		c.dir = c.payload.Get("params").Get("_meta").Get(protocol.MetaWorkingDirectory).Text()
+		c.dir = capability.WorkingDirectory(c.payload)
 	}
 	r.calls = append(r.calls, c)
 }
@@ -186,13 +188,13 @@ func (r *run) counts(c *call) bool {
 }
 
 // examples describes the newest calls first.
-func (r *run) examples(calls []*call) []Example {
-	out := []Example{}
+func (r *run) examples(calls []*call) []api.DecidedCall {
+	out := []api.DecidedCall{}
 	for _, c := range slices.Backward(calls) {
 		if len(out) == r.Examples {
 			break
 		}
-		out = append(out, Example{
+		out = append(out, api.DecidedCall{
 			ID: c.proposal.ID, Seq: c.proposal.Seq, TS: c.proposal.TS, What: r.describe(c), Outcome: c.outcome, By: c.by, Decision: c.decision,
 			Reason: r.Policy.Safety.Text(c.reason),
 		})

@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -9,12 +10,17 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// deny returns the least general deny rules for what was rejected and never approved.
-func (g *group) deny() []*candidate {
-	rest := slices.DeleteFunc(slices.Clone(g.rejected), func(c *call) bool { return c.outcome != rejected || c.masked })
+// deny returns the least general deny rules for what was rejected and never approved. It
+// returns early if the context ends.
+func (g *group) deny(ctx context.Context) []*candidate {
+	wanted := g.wanted(ctx, g.rejected, true)
+	rest := slices.DeleteFunc(slices.Clone(wanted), func(c *call) bool { return c.outcome != rejected || c.masked })
 	var out []*candidate
 	for _, level := range []func(*call) *rule{family, exact, uncommanded(levelSimilar), uncommanded(levelFile), uncommanded(levelSame)} {
 		for _, b := range buckets(rest, level) {
+			if ctx.Err() != nil {
+				return nil
+			}
 			x := b.rule
 			if _, ok := b.calls[0].command(); !ok {
 				x = b.narrowest(true)
@@ -23,12 +29,12 @@ func (g *group) deny() []*candidate {
 			if c == nil {
 				continue
 			}
-			out = g.addDenial(out, c)
+			out = g.addDenial(ctx, out, c)
 			rest = except(rest, b.calls)
 		}
 	}
 	whole := g.wholeTool(g.rejected, g.favor, rest)
-	if whole == nil {
+	if whole == nil || len(wanted) < len(g.rejected) {
 		return out
 	}
 	if c := g.denial(whole, g.rejected); c != nil {
@@ -49,8 +55,11 @@ func uncommanded(level string) func(*call) *rule {
 }
 
 // addDenial adds a candidate, or widens another one by it.
-func (g *group) addDenial(list []*candidate, c *candidate) []*candidate {
+func (g *group) addDenial(ctx context.Context, list []*candidate, c *candidate) []*candidate {
 	for i, x := range list {
+		if ctx.Err() != nil {
+			break
+		}
 		both := join(x.rule, c.rule)
 		if both == nil {
 			continue

@@ -2,9 +2,11 @@ package suggest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/internal/kit/glob"
@@ -21,7 +23,7 @@ type group struct {
 	rejected []*call
 	against  []*call // calls of the tool, at any host, that somebody rejected or edited
 	favor    []*call // and that somebody approved, counted or not
-	left     []Left
+	left     []api.LeftToPeople
 }
 
 // groups returns the calls by who proposed them, and for which tool.
@@ -136,14 +138,15 @@ func (b *bucket) narrowest(deny bool) *rule {
 }
 
 // allow returns the least general rules that cover what was approved and nothing that was
-// rejected.
-func (g *group) allow() []*candidate {
-	rest := g.leave(g.approved)
+// rejected. It returns early if the context ends.
+func (g *group) allow(ctx context.Context) []*candidate {
+	wanted := g.wanted(ctx, g.approved, false)
+	rest := g.leave(wanted)
 	var out []*candidate
 	stopped := map[*call][]*call{} // approved calls, by which a wider rule was contradicted
 	for _, level := range []string{levelSimilar, levelFile, levelExact, levelSame} {
 		for _, b := range buckets(rest, atLevel(level)) {
-			if len(b.calls) < g.run.Min {
+			if len(b.calls) < g.run.Min || ctx.Err() != nil {
 				continue
 			}
 			x := b.narrowest(false)
@@ -154,12 +157,12 @@ func (g *group) allow() []*candidate {
 				}
 			}
 			if len(against) == 0 {
-				out = g.add(out, &candidate{group: g, rule: x, calls: b.calls, samples: b.calls[:1]})
+				out = g.add(ctx, out, &candidate{group: g, rule: x, calls: b.calls, samples: b.calls[:1]})
 				rest = except(rest, b.calls)
 			}
 		}
 	}
-	if whole := g.wholeTool(g.approved, g.rejected, rest); whole != nil && len(g.contradicts(whole)) == 0 {
+	if whole := g.wholeTool(wanted, g.rejected, rest); whole != nil && len(wanted) == len(g.approved) && len(g.contradicts(whole)) == 0 {
 		return []*candidate{{group: g, rule: whole, calls: g.approved, capabilities: []*capability.Capability{whole.cap}}}
 	}
 	for _, x := range out {
@@ -198,8 +201,11 @@ func (g *group) wholeTool(calls, others, rest []*call) *rule {
 
 // add adds a candidate, or widens another one by it, if the rule for both is no more general
 // than the two.
-func (g *group) add(list []*candidate, c *candidate) []*candidate {
+func (g *group) add(ctx context.Context, list []*candidate, c *candidate) []*candidate {
 	for _, x := range list {
+		if ctx.Err() != nil {
+			break
+		}
 		both := join(x.rule, c.rule)
 		samples := slices.Concat(x.samples, c.samples)
 		if both == nil || len(g.contradicts(both)) > 0 || slices.ContainsFunc(samples, func(y *call) bool { return !both.allows(y, g.host) }) {
@@ -246,7 +252,7 @@ func (g *group) leaveTo(calls []*call, why string) {
 	if len(calls) < g.run.Min {
 		return
 	}
-	g.left = append(g.left, Left{
+	g.left = append(g.left, api.LeftToPeople{
 		Participant: g.participant, Host: g.host, Tool: g.tool, Words: g.run.describe(calls[len(calls)-1]), Why: why,
 		Approved: len(calls), For: g.run.examples(calls), Against: g.run.examples(g.rejected),
 	})
@@ -255,13 +261,15 @@ func (g *group) leaveTo(calls []*call, why string) {
 // leaveStopped lists calls for which every rule would have allowed a rejected call too.
 func (g *group) leaveStopped(rest []*call, stopped map[*call][]*call) {
 	var calls, against []*call
+	known := map[*call]bool{}
 	for _, c := range rest {
 		if stopped[c] == nil {
 			continue
 		}
 		calls = append(calls, c)
 		for _, x := range stopped[c] {
-			if !slices.Contains(against, x) {
+			if !known[x] {
+				known[x] = true
 				against = append(against, x)
 			}
 		}
@@ -269,7 +277,7 @@ func (g *group) leaveStopped(rest []*call, stopped map[*call][]*call) {
 	if len(calls) == 0 {
 		return
 	}
-	g.left = append(g.left, Left{
+	g.left = append(g.left, api.LeftToPeople{
 		Participant: g.participant, Host: g.host, Tool: g.tool, Words: g.run.describe(calls[len(calls)-1]),
 		Why:      fmt.Sprintf("a rule for it would also allow what %s rejected", against[0].by),
 		Approved: len(calls), For: g.run.examples(calls), Against: g.run.examples(against),

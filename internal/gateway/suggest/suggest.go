@@ -13,9 +13,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/journal"
@@ -53,100 +56,10 @@ const (
 	Deny  = "deny"
 )
 
-// Report is what a log suggests.
-type Report struct {
-	Space     string    `json:"space"`
-	From      time.Time `json:"from"` // of the first and the last decided proposal
-	To        time.Time `json:"to"`
-	Proposals int       `json:"proposals"` // that were settled
-	Approved  int       `json:"approved"`
-	Rejected  int       `json:"rejected"`
-
-	Suggestions []Suggestion `json:"suggestions"`
-	// Fewer is how many times all suggestions together would have asked less, and
-	// LetThrough how many calls that were rejected they would have let through.
-	Fewer      int `json:"asked_fewer"`
-	LetThrough int `json:"let_through_rejected"`
-
-	People []Left `json:"left_to_people"`
-
-	Unused []Unused `json:"unused"`
-	// UnusedUnknown says why it is not known which rights nobody used.
-	UnusedUnknown string `json:"unused_unknown,omitempty"`
-	// Unseen is the number of entries that the token may not see.
-	Unseen int `json:"unseen"`
-}
-
-// Suggestion is a rule for the calls of one tool by one participant.
-type Suggestion struct {
-	ID          string                 `json:"id"` // the same for the same rule
-	Does        string                 `json:"does"`
-	Participant protocol.ParticipantID `json:"participant"`
-	Host        protocol.ParticipantID `json:"host"`
-	Tool        string                 `json:"tool"`
-	Words       string                 `json:"words"` // what the rule matches; it contains texts of calls
-
-	Capabilities []json.RawMessage        `json:"capabilities"`
-	Approved     int                      `json:"approved"` // decisions that support an allowing rule
-	Rejected     int                      `json:"rejected"` // decisions that support a deny rule
-	By           []protocol.ParticipantID `json:"by"`       // whose decisions they are
-	Days         int                      `json:"days"`     // on which they were made
-	// Fewer is how many times it would have asked less, beside the other suggestions.
-	Fewer      int `json:"asked_fewer"`
-	LetThrough int `json:"let_through_rejected"` // always 0
-
-	For     []Example `json:"for"`
-	Against []Example `json:"against"` // opposite decisions about the same tool, which the rule does not match
-
-	// ConfiguredIn is the space, or the glob, that has the participant in the configuration file,
-	// and Patch is for it; "": the file does not have it, so the rule has to be granted.
-	ConfiguredIn string `json:"configured_in"`
-	Patch        string `json:"patch,omitempty"` // YAML
-}
-
-// Left is a group of calls that were approved often, for which no rule is suggested.
-type Left struct {
-	Participant protocol.ParticipantID `json:"participant"`
-	Host        protocol.ParticipantID `json:"host"`
-	Tool        string                 `json:"tool"`
-	Words       string                 `json:"words"`
-	Why         string                 `json:"why"`
-	Approved    int                    `json:"approved"`
-	For         []Example              `json:"for"`
-	Against     []Example              `json:"against"`
-}
-
-// Example is a decided call.
-type Example struct {
-	ID       protocol.ID            `json:"id"` // of the proposal
-	Seq      protocol.Seq           `json:"seq"`
-	TS       time.Time              `json:"ts"`
-	What     string                 `json:"what"`
-	Outcome  string                 `json:"outcome"`
-	By       protocol.ParticipantID `json:"by"`
-	Decision protocol.ID            `json:"decision"` // the envelope that decided
-	Reason   string                 `json:"reason,omitempty"`
-	Open     string                 `json:"open,omitempty"` // how to read it; set by the caller
-}
-
-// Examples yields all lists of examples of the report.
-func (r *Report) Examples(yield func([]Example) bool) {
-	for i := range r.Suggestions {
-		if s := &r.Suggestions[i]; !yield(s.For) || !yield(s.Against) {
-			return
-		}
-	}
-	for i := range r.People {
-		if p := &r.People[i]; !yield(p.For) || !yield(p.Against) {
-			return
-		}
-	}
-}
-
 // Run derives suggestions from a log.
-func Run(ctx context.Context, o Options) (*Report, error) {
-	r := &run{Options: o, known: map[string]map[string]*rule{}, report: Report{
-		Space: o.Space, Suggestions: []Suggestion{}, People: []Left{}, Unused: []Unused{},
+func Run(ctx context.Context, o Options) (*api.Suggestions, error) {
+	r := &run{Options: o, known: map[string]map[string]*rule{}, dismissals: map[protocol.ParticipantID][]dismissal{}, report: api.Suggestions{
+		Space: o.Space, Suggestions: []api.Suggestion{}, People: []api.LeftToPeople{}, Unused: []api.UnusedRight{},
 	}}
 	if err := r.configure(ctx); err != nil {
 		return nil, err
@@ -155,6 +68,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, backtest.ErrNoSpace
 	}
 	if err := r.read(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.readState(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.suggest(ctx); err != nil {
@@ -175,7 +91,10 @@ type run struct {
 	effective *authority.Config // and with what the administrative space has made; nil: there is none
 	calls     []*call           // settled proposals, in the order of the log
 	known     map[string]map[string]*rule
-	report    Report
+	state     *authority.State // at the end of the log
+	// dismissals are by the participant for whose calls the rules would be.
+	dismissals map[protocol.ParticipantID][]dismissal
+	report     api.Suggestions
 }
 
 // configure resolves the configuration at the end of the log.
@@ -201,14 +120,17 @@ func (r *run) configure(ctx context.Context) error {
 func (r *run) suggest(ctx context.Context) error {
 	var all []*candidate
 	for _, g := range r.groups() {
-		all = append(all, g.allow()...)
+		all = append(all, g.allow(ctx)...)
 		if r.configured(g.participant) { // no grant denies
-			all = append(all, g.deny()...)
+			all = append(all, g.deny(ctx)...)
 		}
 		r.report.People = append(r.report.People, g.left...)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
-	slices.SortStableFunc(r.report.People, func(a, b Left) int { return b.Approved - a.Approved })
-	if len(all) == 0 {
+	slices.SortStableFunc(r.report.People, func(a, b api.LeftToPeople) int { return b.Approved - a.Approved })
+	if len(all) == 0 && !r.Partial { // a backtest counts what is not visible
 		return nil
 	}
 	together, err := r.try(ctx, all...)
@@ -227,7 +149,7 @@ func (r *run) suggest(ctx context.Context) error {
 			r.report.Suggestions = append(r.report.Suggestions, s)
 		}
 	}
-	slices.SortStableFunc(r.report.Suggestions, func(a, b Suggestion) int { return b.Fewer - a.Fewer })
+	slices.SortStableFunc(r.report.Suggestions, func(a, b api.Suggestion) int { return b.Fewer - a.Fewer })
 	for i := range together.Groups {
 		r.report.Fewer += together.Groups[i].Count
 	}
@@ -237,7 +159,7 @@ func (r *run) suggest(ctx context.Context) error {
 
 // passing returns the candidates that pass a backtest by themselves, and the backtest of all of
 // them together.
-func (r *run) passing(ctx context.Context, all []*candidate) ([]*candidate, *backtest.Report, error) {
+func (r *run) passing(ctx context.Context, all []*candidate) ([]*candidate, *api.Backtest, error) {
 	var out []*candidate
 	for _, c := range all {
 		report, err := r.try(ctx, c)
@@ -253,7 +175,7 @@ func (r *run) passing(ctx context.Context, all []*candidate) ([]*candidate, *bac
 }
 
 // try runs a backtest of the configuration with further rules.
-func (r *run) try(ctx context.Context, list ...*candidate) (*backtest.Report, error) {
+func (r *run) try(ctx context.Context, list ...*candidate) (*api.Backtest, error) {
 	return r.backtest(ctx, func(cfg *authority.Config) {
 		for _, c := range list {
 			id := c.group.participant
@@ -269,7 +191,7 @@ func (r *run) try(ctx context.Context, list ...*candidate) (*backtest.Report, er
 
 // backtest compares the configuration after a change with another one, and with what
 // happened.
-func (r *run) backtest(ctx context.Context, change func(*authority.Config), current *backtest.Policy, log journal.Reader) (*backtest.Report, error) {
+func (r *run) backtest(ctx context.Context, change func(*authority.Config), current *backtest.Policy, log journal.Reader) (*api.Backtest, error) {
 	changed := *r.Policy
 	changed.Space = func(made authority.Directory) *authority.Config { return with(r.Policy.Space(made), change) }
 	return backtest.Run(ctx, backtest.Options{
@@ -278,17 +200,17 @@ func (r *run) backtest(ctx context.Context, change func(*authority.Config), curr
 }
 
 // passes reports whether a backtest shows that the rules ask less and do nothing else.
-func passes(r *backtest.Report, list []*candidate) bool {
+func passes(r *api.Backtest, list []*candidate) bool {
 	if r.LetThrough > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(r.Groups, func(g backtest.Group) bool {
+	return !slices.ContainsFunc(r.Groups, func(g api.BacktestGroup) bool {
 		return !slices.ContainsFunc(list, func(c *candidate) bool { return c.explains(&g) })
 	})
 }
 
 // explains reports whether the envelopes of a group are proposals that the rule decides.
-func (c *candidate) explains(g *backtest.Group) bool {
+func (c *candidate) explains(g *api.BacktestGroup) bool {
 	outcome := backtest.Allowed
 	if c.denies {
 		outcome = backtest.Refused
@@ -307,8 +229,8 @@ func (r *run) configured(id protocol.ParticipantID) bool {
 }
 
 // suggestion describes a candidate.
-func (r *run) suggestion(c *candidate, report *backtest.Report) Suggestion {
-	s := Suggestion{
+func (r *run) suggestion(c *candidate, report *api.Backtest) api.Suggestion {
+	s := api.Suggestion{
 		Does: Allow, Participant: c.group.participant, Host: c.group.host, Tool: c.group.tool, Words: c.words(),
 		Approved: len(c.calls),
 		For:      r.examples(c.calls), Against: r.examples(c.group.rejected), By: []protocol.ParticipantID{},
@@ -336,7 +258,9 @@ func (r *run) suggestion(c *candidate, report *backtest.Report) Suggestion {
 	slices.Sort(s.By)
 	sum := sha256.New()
 	sum.Write([]byte(s.Participant))
+	var texts []string
 	for _, x := range c.capabilities {
+		texts = append(texts, x.String())
 		sum.Write([]byte(x.String()))
 		s.Capabilities = append(s.Capabilities, json.RawMessage(x.String()))
 	}
@@ -345,5 +269,11 @@ func (r *run) suggestion(c *candidate, report *backtest.Report) Suggestion {
 		s.ConfiguredIn = r.file.PatternName()
 		s.Patch = patch(s.ConfiguredIn, s.Participant, s.Capabilities)
 	}
+	subject := protocol.AppendString([]byte(`{"recipient":`), string(s.Participant))
+	subject = fmt.Appendf(subject, `,"capabilities":[%s]`, strings.Join(texts, ","))
+	if !c.denies { // no grant denies
+		s.Grant = append(slices.Clip(subject), '}')
+	}
+	s.Dismissal = fmt.Appendf(slices.Clip(subject), `,"decisions":%d}`, len(c.calls))
 	return s
 }

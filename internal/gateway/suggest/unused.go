@@ -9,20 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// Unused is a right that no envelope needed for some time.
-type Unused struct {
-	Participant  protocol.ParticipantID `json:"participant"`
-	Capabilities []json.RawMessage      `json:"capabilities"`
-	Grant        protocol.ID            `json:"grant,omitempty"`    // of a granted right
-	Last         *time.Time             `json:"last_use,omitempty"` // absent: never in this log
-}
 
 // right is a configured capability, or all capabilities of a grant.
 type right struct {
@@ -74,11 +67,7 @@ func (r *run) findUnused(ctx context.Context) error {
 		r.report.UnusedUnknown = "the token may not see all envelopes"
 		return nil
 	}
-	rights, err := r.rights(ctx, begin)
-	if err != nil {
-		return err
-	}
-	rights = slices.DeleteFunc(rights, func(x right) bool {
+	rights := slices.DeleteFunc(r.rights(begin), func(x right) bool {
 		return slices.ContainsFunc(x.capabilities, func(c *capability.Capability) bool { return !last[usedRule{x.participant, c.String()}].Before(begin) })
 	})
 	recent.Since = begin
@@ -91,7 +80,7 @@ func (r *run) findUnused(ctx context.Context) error {
 		return err
 	}
 	for _, x := range unneeded {
-		u := Unused{Participant: x.participant, Grant: x.grant}
+		u := api.UnusedRight{Participant: x.participant, Grant: x.grant}
 		for _, c := range x.capabilities {
 			u.Capabilities = append(u.Capabilities, json.RawMessage(c.String()))
 			t := last[usedRule{x.participant, c.String()}].UTC()
@@ -120,7 +109,7 @@ func (r *run) firstEntry(ctx context.Context) (time.Time, error) {
 
 // rights returns the configured capabilities that allow something to be sent, and the grants
 // from before a time that are in force.
-func (r *run) rights(ctx context.Context, before time.Time) ([]right, error) {
+func (r *run) rights(before time.Time) []right {
 	var out []right
 	for id := range r.file.Participants {
 		for _, c := range r.file.Participants[id].Capabilities {
@@ -129,17 +118,10 @@ func (r *run) rights(ctx context.Context, before time.Time) ([]right, error) {
 			}
 		}
 	}
-	st := authority.NewState(r.effective)
-	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{StateOnly: true}) {
-		if err != nil {
-			return nil, err
-		}
-		_ = st.Fold(e)
-	}
-	for id, h := range st.Ledger.Holdings() {
+	for id, h := range r.state.Ledger.Holdings() {
 		for _, g := range h.Grants {
 			expired := !g.ExpiresAt.IsZero() && !r.Now.Before(g.ExpiresAt)
-			if g.At.Before(before) && !g.Invitation && !expired && !st.IsGone(id) {
+			if g.At.Before(before) && !g.Invitation && !expired && !r.state.IsGone(id) {
 				out = append(out, right{id, g.Capabilities, g.ID})
 			}
 		}
@@ -147,12 +129,12 @@ func (r *run) rights(ctx context.Context, before time.Time) ([]right, error) {
 	slices.SortStableFunc(out, func(a, b right) int {
 		return cmp.Or(cmp.Compare(a.participant, b.participant), cmp.Compare(a.grant, b.grant))
 	})
-	return out, nil
+	return out
 }
 
 // unneeded returns those of the rights without which, and without the ones in gone, the log would
 // have been the same as before.
-func (r *run) unneeded(ctx context.Context, before *backtest.Report, gone, rights []right) ([]right, error) {
+func (r *run) unneeded(ctx context.Context, before *api.Backtest, gone, rights []right) ([]right, error) {
 	if len(rights) == 0 {
 		return nil, nil
 	}
@@ -173,7 +155,7 @@ func (r *run) unneeded(ctx context.Context, before *backtest.Report, gone, right
 }
 
 // sameWithout reports whether the log would have been the same without some rights.
-func (r *run) sameWithout(ctx context.Context, before *backtest.Report, gone []right) (bool, error) {
+func (r *run) sameWithout(ctx context.Context, before *api.Backtest, gone []right) (bool, error) {
 	log := without{r.Log, map[protocol.ID]bool{}}
 	for _, x := range gone {
 		log.grants[x.grant] = true

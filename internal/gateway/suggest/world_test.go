@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/gateway/suggest"
@@ -154,7 +155,7 @@ func (w *world) options() suggest.Options {
 	}
 }
 
-func (w *world) run(o suggest.Options) *suggest.Report {
+func (w *world) run(o suggest.Options) *api.Suggestions {
 	w.t.Helper()
 	report, err := suggest.Run(context.Background(), o)
 	if err != nil {
@@ -167,7 +168,7 @@ func (w *world) run(o suggest.Options) *suggest.Report {
 }
 
 // says lists what a report suggests, a line each.
-func says(r *suggest.Report) string {
+func says(r *api.Suggestions) string {
 	var out []string
 	for _, s := range r.Suggestions {
 		n := s.Approved

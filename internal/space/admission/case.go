@@ -82,6 +82,8 @@ func (c *Case) CheckEffect() error {
 		return c.checkDecision()
 	case protocol.KindCapabilityGrant:
 		return c.State.CheckGrant(c.Envelope, c.Payload)
+	case protocol.KindPolicyDismiss:
+		return authority.CheckDismissal(c.Payload)
 	case protocol.KindCapabilityRevoke:
 		return c.State.CheckRevoke(c.Envelope, c.Payload)
 	case protocol.KindSpaceInvite:

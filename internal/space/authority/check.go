@@ -38,6 +38,12 @@ func (st *State) CheckRevoke(e *protocol.Envelope, payload protocol.Value) error
 	return inPayload(st.Ledger.CheckRevocation(r))
 }
 
+// CheckDismissal checks a policy.dismiss.
+func CheckDismissal(payload protocol.Value) error {
+	_, err := capability.ReadList(payload, "capabilities")
+	return inPayload(err)
+}
+
 // CheckKick checks a space.kick.
 func (st *State) CheckKick(payload protocol.Value) error {
 	return st.checkKnown(protocol.ParticipantIn(payload, "participant_id"))

@@ -229,20 +229,21 @@ func (st *State) Scopes(id protocol.ParticipantID, p *protocol.Envelope, host pr
 	r := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context, Place: st.Config.place(p.From, to, proposed)}
 	dir := ""
 	if host == p.From {
-		dir = workingDirectory(proposed)
+		dir = capability.WorkingDirectory(proposed)
 	}
 	return slices.DeleteFunc(capability.Scopes(&r, dir), func(s capability.Scope) bool {
 		payload := protocol.AppendString([]byte(`{"recipient":`), string(p.From))
 		payload = fmt.Appendf(payload, `,"capabilities":[%s]}`, s.Capability)
-		grant := &protocol.Envelope{From: id, Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{p.From}, TS: now, Payload: payload}
-		allowed, _ := st.Rights(id, grant, now)
-		return id == p.From || !allowed || st.CheckGrant(grant, grant.ParsePayload()) != nil
+		return !st.MayGrant(id, p.From, payload, now)
 	})
 }
 
-// workingDirectory returns the directory that the sender of a call names; "": none.
-func workingDirectory(call protocol.Value) string {
-	return call.Get("params").Get("_meta").Get(protocol.MetaWorkingDirectory).Text()
+// MayGrant reports whether a participant may send a capability.grant with this payload to
+// another one.
+func (st *State) MayGrant(id, recipient protocol.ParticipantID, payload []byte, now time.Time) bool {
+	grant := &protocol.Envelope{From: id, Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{recipient}, TS: now, Payload: payload}
+	allowed, _ := st.Rights(id, grant, now)
+	return id != recipient && allowed && st.CheckGrant(grant, grant.ParsePayload()) == nil
 }
 
 // HostOf returns the participant that a proposal names for its call; nil: none.

@@ -30,6 +30,8 @@ func TestConfig_Place(t *testing.T) {
 		"the folder of a stranger":   {"mcp.request", "coder", []protocol.ParticipantID{"files"}, `{"params":{"_meta":{"meup/cwd":"/etc"}}}`, argument.Place{Root: "/srv", Dir: "/srv"}},
 		"its own folder":             {"mcp.request", "coder", []protocol.ParticipantID{"coder"}, `{"params":{"_meta":{"meup/cwd":"/repo/web"}}}`, argument.Place{Root: "/repo", Dir: "/repo/web"}},
 		"its own folder, no root":    {"mcp.request", "guest", []protocol.ParticipantID{"guest"}, `{"params":{"_meta":{"meup/cwd":"/home"}}}`, argument.Place{Root: "/home", Dir: "/home"}},
+		"a folder that is no text":   {"mcp.request", "coder", []protocol.ParticipantID{"coder"}, `{"params":{"_meta":{"meup/cwd":null}}}`, argument.Place{Root: "/repo", Dir: "\x00"}},
+		"an empty folder, no root":   {"mcp.request", "guest", []protocol.ParticipantID{"guest"}, `{"params":{"_meta":{"meup/cwd":""}}}`, argument.Place{Root: "\x00", Dir: "\x00"}},
 		"its links":                  {"mcp.request", "coder", []protocol.ParticipantID{"coder"}, `{"params":{"_meta":{"meup/real_paths":{"docs/a":"/etc/a"}}}}`, argument.Place{Root: "/repo", Dir: "/repo", Real: map[string]string{"docs/a": "/etc/a"}}},
 		"no root":                    {"mcp.request", "coder", []protocol.ParticipantID{"guest"}, `{}`, argument.Place{}},
 		"several":                    {"mcp.request", "coder", []protocol.ParticipantID{"files", "coder"}, `{}`, argument.Place{}},

@@ -321,6 +321,20 @@ class ParticipantStatus(TypedDict, total=False):
     """A participant says how it is: what it does, how full its context is. The payload is free."""
 
 
+class PolicyDismiss(TypedDict, total=False):
+    """Says that a suggested rule is not wanted. It changes no rights. The rule is suggested again once as many
+    further decisions support it."""
+
+    # the participant for whose calls the rule would be
+    recipient: Required[str]
+    # the capabilities of the suggestion
+    capabilities: Required[list[Union[str, dict[str, Any]]]]
+    # how many decisions supported it; as many further ones are needed before it is suggested again
+    decisions: Required[int]
+    # why, for people to read; at most 2,048 characters
+    reason: str
+
+
 class ReasoningCancel(TypedDict, total=False):
     """Closes a context without a conclusion, or asks its owner to do so."""
 
@@ -607,6 +621,7 @@ PAYLOADS: dict[str, Any] = {
     "participant.resume": ParticipantResume,
     "participant.shutdown": ParticipantShutdown,
     "participant.status": ParticipantStatus,
+    "policy.dismiss": PolicyDismiss,
     "reasoning.cancel": ReasoningCancel,
     "reasoning.conclusion": ReasoningConclusion,
     "reasoning.hypothesis": ReasoningHypothesis,

@@ -335,6 +335,19 @@ export type ParticipantStatus = {
   readonly [key: string]: unknown;
 };
 
+/** Says that a suggested rule is not wanted. It changes no rights. The rule is suggested again once as many further decisions support it. */
+export type PolicyDismiss = {
+  /** The participant for whose calls the rule would be */
+  readonly recipient: ParticipantID;
+  /** The capabilities of the suggestion */
+  readonly capabilities: readonly Capability[];
+  /** How many decisions supported it; as many further ones are needed before it is suggested again */
+  readonly decisions: number;
+  /** Why, for people to read; at most 2,048 characters */
+  readonly reason?: string;
+  readonly [key: string]: unknown;
+};
+
 /** Closes a context without a conclusion, or asks its owner to do so. */
 export type ReasoningCancel = {
   /** Why, for people to read */
@@ -609,6 +622,7 @@ export interface Payloads {
   readonly "participant.resume": ParticipantResume;
   readonly "participant.shutdown": ParticipantShutdown;
   readonly "participant.status": ParticipantStatus;
+  readonly "policy.dismiss": PolicyDismiss;
   readonly "reasoning.cancel": ReasoningCancel;
   readonly "reasoning.conclusion": ReasoningConclusion;
   readonly "reasoning.hypothesis": ReasoningHypothesis;

@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Review runs configurations over the log of a space, since a time and as far as a participant
+// may see it. It returns how many entries it has read. An error that is no *protocol.Error
+// means that the log cannot be read.
+type Review interface {
+	// Suggestions derives rules from what was decided.
+	Suggestions(ctx context.Context, space string, who ring.Visibility, since time.Time) (*api.Suggestions, int, error)
+	// Backtest decides the envelopes again under the text of a configuration.
+	Backtest(ctx context.Context, space string, who ring.Visibility, since time.Time, text []byte) (*api.Backtest, int, error)
+}
+
+const (
+	// maxConfigBytes bounds the configuration of a backtest.
+	maxConfigBytes = 1 << 20
+	// reviewBytes is about the memory for a configuration, and of what is kept of the log.
+	reviewBytes = 12 << 20
+	// defaultReview is the period of a review.
+	defaultReview = 30 * 24 * time.Hour
+)
+
+func (s *Server) suggestions(w http.ResponseWriter, r *http.Request, v caller) {
+	s.review(w, r, v, func(since time.Time) (any, int, error) {
+		out, read, err := s.options.Review.Suggestions(r.Context(), v.space.Name(), v.space.VisibilityOf(v.viewer()), since)
+		if err != nil {
+			return nil, read, err
+		}
+		for i := range out.Suggestions {
+			x := &out.Suggestions[i]
+			x.Grantable = x.Grant != nil && v.space.MayGrant(v.id, x.Participant, x.Grant)
+		}
+		return out, read, nil
+	})
+}
+
+func (s *Server) backtest(w http.ResponseWriter, r *http.Request, v caller) {
+	err := v.space.ChargeRead(v.id)
+	if err == nil && !v.hold.Grow(maxConfigBytes) {
+		err = access.Busy()
+	}
+	var text []byte
+	if err == nil {
+		text, err = access.ReadBody(w, r, maxConfigBytes, bodyTimeout)
+	}
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	s.review(w, r, v, func(since time.Time) (any, int, error) {
+		return s.options.Review.Backtest(r.Context(), v.space.Name(), v.space.VisibilityOf(v.viewer()), since, text)
+	})
+}
+
+// review responds with what a function derives from the log of a space since a time. One runs at
+// a time.
+func (s *Server) review(w http.ResponseWriter, r *http.Request, v caller, run func(since time.Time) (out any, read int, err error)) {
+	since := time.Now().Add(-defaultReview)
+	if value := r.URL.Query().Get("since"); value != "" {
+		t, ok := ago(value, time.Now())
+		if !ok {
+			access.WriteError(w, access.BadRequest("The parameter since cannot be "+strconv.Quote(value)+"; write a time such as 2026-11-22T18:00:00Z, or a duration before now such as 30d or 24h."))
+			return
+		}
+		since = t
+	}
+	charge, err := v.space.BeginWork(v.id)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	if !v.hold.Grow(reviewBytes) {
+		access.WriteError(w, access.Busy())
+		return
+	}
+	select {
+	case s.reviewing <- struct{}{}:
+		defer func() { <-s.reviewing }()
+	default:
+		access.WriteError(w, access.Busy())
+		return
+	}
+	out, read, err := run(since)
+	charge(read * proposalWork)
+	var refused *protocol.Error
+	switch {
+	case err == nil:
+		v.writeJSON(w, out)
+	case errors.As(err, &refused):
+		access.WriteError(w, refused)
+	default:
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again."))
+	}
+}

@@ -1,0 +1,93 @@
+package suggest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// dismissal says that a rule is not wanted, until as many further decisions support it.
+type dismissal struct {
+	seq     protocol.Seq
+	rule    *capability.Set
+	denies  bool
+	further int64
+}
+
+// maxDismissals bounds the dismissals for one participant that count: the newest.
+const maxDismissals = 200
+
+// readState folds the state of the space, and reads the dismissals without those by the
+// participant whose calls they are about.
+func (r *run) readState(ctx context.Context) error {
+	r.state = authority.NewState(r.effective)
+	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{StateOnly: true}) {
+		if err != nil {
+			return err
+		}
+		_ = r.state.Fold(e) // as at a gateway: an entry that cannot be applied changes nothing
+		if e.Envelope.Kind != protocol.KindPolicyDismiss {
+			continue
+		}
+		payload := e.Payload()
+		id := protocol.ParticipantIn(payload, "recipient")
+		rule, err := capability.ReadList(payload, "capabilities")
+		if err != nil || id == e.Envelope.From {
+			continue
+		}
+		further, _ := payload.Get("decisions").Int()
+		list := append(r.dismissals[id], dismissal{
+			seq: e.Envelope.Seq, rule: capability.NewSet(rule...), denies: slices.ContainsFunc(rule, (*capability.Capability).Deny), further: further,
+		})
+		r.dismissals[id] = list[max(0, len(list)-maxDismissals):]
+	}
+	return nil
+}
+
+// granted is how long from now rights have to be in force to make a suggestion unnecessary.
+const granted = 365 * 24 * time.Hour
+
+// wanted returns the calls without those that a grant allows by now, and those for which a
+// rule that does the same was dismissed.
+func (g *group) wanted(ctx context.Context, calls []*call, denies bool) []*call {
+	if !denies {
+		held := g.run.state.Ledger.Effective(g.participant, g.run.Now.Add(granted))
+		calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return held.Decide(&c.request).Allowed })
+	}
+	for _, d := range g.run.dismissals[g.participant] {
+		if d.denies != denies || ctx.Err() != nil {
+			continue
+		}
+		var about []*call
+		further := int64(0)
+		for _, c := range calls {
+			if !d.covers(c, g.host) {
+				continue
+			}
+			about = append(about, c)
+			if c.seq > d.seq {
+				further++
+			}
+		}
+		if len(about) > 0 && further < d.further {
+			calls = except(calls, about)
+			g.run.report.Dismissed++
+		}
+	}
+	return calls
+}
+
+// covers reports whether the dismissed rule would decide on a call, or on its proposal.
+func (d *dismissal) covers(c *call, host protocol.ParticipantID) bool {
+	request, proposed := c.request, c.request
+	if request.To == nil {
+		request.To = []protocol.ParticipantID{host}
+	}
+	proposed.Kind, proposed.To = protocol.KindMCPProposal, c.proposal.To
+	return d.rule.Decide(&request).By != nil || d.rule.Decide(&proposed).By != nil
+}
