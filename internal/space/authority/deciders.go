@@ -141,22 +141,27 @@ func textsOf(list []*capability.Capability) []json.RawMessage {
 }
 
 // Rule returns the rule that decides on a call before anybody is asked; nil: none. One that
-// denies wins.
+// denies wins if it can be seen to match; if it only may match, no rule decides.
 func (d *Deciders) Rule(call *capability.Request) *Rule {
 	if len(d.Rules) == 0 || d.HumanOnlyBy(call) != nil {
 		return nil
 	}
 	var allows *Rule
+	unclear := false
 	for i := range d.Rules {
 		r := &d.Rules[i]
 		switch {
 		case r.Capability.Deny():
-			if r.Capability.Possible(call) {
+			if r.Capability.Sees(call) {
 				return r
 			}
+			unclear = unclear || r.Capability.Possible(call)
 		case allows == nil && r.Capability.Certain(call):
 			allows = r
 		}
+	}
+	if unclear {
+		return nil
 	}
 	return allows
 }
@@ -203,6 +208,9 @@ func (st *State) CheckDecider(id protocol.ParticipantID, p *protocol.Envelope, p
 	}
 	v := d.Reviewer(id)
 	if v == nil {
+		if len(d.People) > 0 && st.IsInvited(id) {
+			return "", NotDecider("You were invited, and those who decide on proposals here are in the configuration of the space.")
+		}
 		return ring.DeciderPerson, d.checkPerson(id, p.TS, now)
 	}
 	call := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context, Place: st.Config.place(p.From, to, proposed)}
