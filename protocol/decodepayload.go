@@ -91,6 +91,7 @@ var decisiveFields = map[Kind][]string{
 	KindReviewerPromote:  {"participant_id"},
 	KindReviewerDemote:   {"participant_id"},
 	KindPolicyDismiss:    {"recipient", "capabilities", "decisions"},
+	KindBudgetExtend:     {"participant_id", "tokens", "calls", "cost", "currency"},
 	KindCapabilityGrant:  {"recipient", "capabilities", "ttl_seconds"},
 	KindCapabilityRevoke: {"recipient", "capabilities", "grant_id"},
 	KindSpaceInvite:      {"participant_id", "initial_capabilities", "ttl_seconds"},

@@ -34,6 +34,7 @@ const (
 	KindReviewerDemote  Kind = "reviewer.demote"
 
 	KindPolicyDismiss Kind = "policy.dismiss"
+	KindBudgetExtend  Kind = "budget.extend"
 
 	KindCapabilityGrant    Kind = "capability.grant"
 	KindCapabilityRevoke   Kind = "capability.revoke"
@@ -141,7 +142,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindChat, KindChatAcknowledge, KindChatCancel, KindFeedback,
 		KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject, KindMCPOpinion,
-		KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss,
+		KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss, KindBudgetExtend,
 		KindReasoningStart, KindReasoningThought, KindReasoningObservation, KindReasoningHypothesis,
 		KindReasoningQuestion, KindReasoningConclusion, KindReasoningCancel,
 		KindCapabilityGrant, KindCapabilityRevoke, KindCapabilityGrantAck,
@@ -250,7 +251,7 @@ func (k Kind) IsLive() bool { return k == KindStreamData || k == KindSystemPrese
 func (k Kind) ChangesState() bool {
 	switch k {
 	case KindCapabilityGrant, KindCapabilityRevoke, KindSpaceInvite, KindSpaceKick,
-		KindParticipantPause, KindParticipantResume, KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss:
+		KindParticipantPause, KindParticipantResume, KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss, KindBudgetExtend:
 		return true
 	}
 	return k.IsAdministrative()

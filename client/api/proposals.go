@@ -28,6 +28,9 @@ type Proposal struct {
 	Call string `json:"call"`
 	// MayDecide means that it is pending, and the participant that reads it may decide.
 	MayDecide bool `json:"may_decide"`
+	// Because says why it is asked for although the capabilities of the proposer allow the call,
+	// while it is pending: "coder has used 5.00 of 5.00 USD today".
+	Because string `json:"because,omitempty"`
 	// SettledBy is the envelope that settled it; nil if it is pending, or expired at
 	// its expires_at.
 	SettledBy *Settlement `json:"settled_by,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -256,4 +257,27 @@ func TestProposal_HoldsNoPlace(t *testing.T) {
 	settled(t, alice, "planner")
 	close(busy)
 	conversation(t, alice, answersTo(held, question))
+}
+
+// TestProposal_Budget: an agent whose budget is used up proposes the call that it may make, and
+// goes on when a person approves it.
+func TestProposal_Budget(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(config, `[chat, "reasoning/*", "mcp/*", "participant/*"]`, `[chat, "reasoning/*", mcp.request, mcp.response, mcp.withdraw], budget: {tokens: 100}`, 1))
+	alice := join(t, g, "alice")
+	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook), Planner: once(callOf("read_text_file", `{"path":"networking.md"}`))})
+	planner := g.API(t, "planner")
+	if _, err := planner.Send(t.Context(), "lab", protocol.Envelope{Kind: protocol.KindReasoningCancel, Payload: []byte(`{"metadata":{"tokens":100}}`)}); err != nil {
+		t.Fatal(err)
+	}
+	question := ask(t, alice, "how do I network?")
+	all := conversation(t, alice, isKind(protocol.KindMCPProposal))
+	approval, err := exchange.Approval(last(all), "approval", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, alice, approval)
+	all = conversation(t, alice, answerTo(question))
+	if text := decode(t, last(all))["message"].(string); !strings.HasPrefix(text, "fulfilled | # Networking") {
+		t.Errorf("answer %q\n%s", text, script(all))
+	}
 }

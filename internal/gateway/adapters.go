@@ -52,7 +52,8 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 		}
 	}
 	if serves(config.AdapterOTLP) {
-		list = append(list, httpapi.Route{Pattern: "POST /v1/traces", Handler: otlpreceiver.New(options)})
+		traces, metrics := otlpreceiver.New(options)
+		list = append(list, httpapi.Route{Pattern: "POST /v1/traces", Handler: traces}, httpapi.Route{Pattern: "POST /v1/metrics", Handler: metrics})
 	}
 	return list
 }

@@ -189,3 +189,32 @@ func TestHooks_Shutdown(t *testing.T) {
 		t.Errorf("answered by %d %s", got.status, got.body)
 	}
 }
+
+// TestHooks_Budget: when the budget of the agent is used up, a call that its capabilities allow is
+// asked for, and the agent's program is told why.
+func TestHooks_Budget(t *testing.T) {
+	g := meuptest.Start(t, `
+limits: {rate: 10000, burst: 10000}
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+      claude: {token: claude-token, capabilities: ["reasoning/*", mcp.request, mcp.response], budget: {calls: 1}}
+`)
+	next := func(id string) map[string]any {
+		return map[string]any{"tool_use_id": id, "tool_input": map[string]string{"command": "echo " + id}}
+	}
+	fires(t, g, "claude", "UserPromptSubmit", nil, none)
+	fires(t, g, "claude", "PreToolUse", next("t-1"), none)
+	fires(t, g, "claude", "PostToolUse", next("t-1"), none)
+	fires(t, g, "claude", "PreToolUse", next("t-2"), askFor("The space lab lets claude make this call with the approval of a participant. The call has to be proposed, because claude has made 1 of 1 calls today; send it as an mcp.proposal, on which another participant decides."))
+	held := holdPermission(t, g, "claude", next("t-2"))
+	p := awaitKind(t, g, protocol.KindMCPProposal, 0)
+	decide(t, g, "mcp.request", toClaude, string(p.ID), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Bash","arguments":{"command":"echo t-2"}}}`)
+	if got := <-held; !strings.Contains(got.body, `"decision":{"behavior":"allow"}`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	fires(t, g, "claude", "PostToolUse", next("t-2"), none)
+	decide(t, g, "budget.extend", "", string(p.ID), `{"participant_id":"claude","calls":1}`)
+	fires(t, g, "claude", "PreToolUse", next("t-3"), none)
+}

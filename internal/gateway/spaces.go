@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/space"
@@ -90,17 +92,25 @@ func spaceConfig(s *config.Space) *authority.Config {
 		Pattern: s.Name, Dialect: s.Dialect, Everyone: s.Everyone, DecideExplicitly: s.DecideExplicitly, Deciders: s.Deciders,
 		Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig, len(s.Participants)),
 		Invited:      participantConfig(nil, s.Limits),
+		Budget:       budget(&s.Budget), Loops: authority.Loops(s.Loops),
 	}
 	for _, p := range s.Participants {
 		c := participantConfig(p.Capabilities, p.Limits)
-		c.Description, c.Root = p.Description, p.Root
+		c.Description, c.Root, c.Budget = p.Description, p.Root, budget(&p.Budget)
 		out.Participants[p.ID] = c
 	}
 	if s.JWT != nil {
 		guests := participantConfig(s.JWT.Capabilities, s.JWT.Limits)
+		guests.Budget = budget(&s.JWT.Budget)
 		out.Guests = &guests
 	}
 	return out
+}
+
+func budget(b *config.Budget) authority.Budget {
+	return authority.Budget{
+		Tokens: int64(b.Tokens), Calls: int64(b.Calls), Cost: authority.MoneyOf(b.Cost), Currency: cmp.Or(b.Currency, exchange.DefaultCurrency),
+	}
 }
 
 func participantConfig(c []*capability.Capability, l limit.Limits) authority.ParticipantConfig {

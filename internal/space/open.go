@@ -93,7 +93,12 @@ func (s *Space) load(ctx context.Context) error {
 		}
 	}
 	slices.Reverse(recent)
+	err = s.countDay(ctx, state.Config, newest)
+	if err != nil {
+		return err
+	}
 	for _, e := range recent {
+		s.usage.Load().Follow(e, state, s.now())
 		s.track(ring.NewEntry(e), s.hub.services.Peers == nil) // without peers, the owner of every stream has left
 	}
 	s.ring = ring.New(s.hub.services.RingEntries, s.hub.services.RingBytes, newest, &s.hub.rings)
@@ -109,7 +114,7 @@ func (s *Space) view() *admission.View {
 		Now: h.services.Clock, NewID: h.services.NewID, NewToken: h.services.NewToken,
 		Draining: &h.draining, Failures: &h.failures, Administered: h.services.Administered,
 
-		State: &s.state, Ring: s.ring, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts,
+		State: &s.state, Ring: s.ring, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts, Usage: &s.usage,
 
 		Name: s.name, Proof: s.proof, Log: s.log, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
 	}

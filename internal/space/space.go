@@ -32,6 +32,7 @@ type Space struct {
 	contexts *ring.Contexts
 	streams  ring.Streams
 	texts    ring.StreamTexts
+	usage    atomic.Pointer[authority.Usage] // nil: nothing is limited
 
 	admission *admission.View // of the parts above; nil until the log has been read
 
@@ -209,6 +210,7 @@ func (s *Space) limiterOf(id protocol.ParticipantID) authority.Limiter {
 }
 
 func (s *Space) reconfigure(cfg *authority.Config) {
+	s.countFrom(cfg)
 	s.deliverMu.Lock()
 	before := s.state.Load()
 	after := before.WithConfig(cfg)

@@ -106,6 +106,7 @@ func TestOpenAPI_Responses(t *testing.T) {
 		{"POST", inSpace + "/backtest", "/api/spaces/lab/backtest", "alice", "spaces: {lab: {participants: {alice: {token_env: ALICE, capabilities: [chat]}}}}", 200},
 		{"POST", inSpace + "/backtest", "/api/spaces/lab/backtest", "alice", "spaces: {lab: 1}", 400},
 		{"POST", inSpace + "/backtest", "/api/spaces/lab/backtest", "planner", "spaces: {}", 403},
+		{"GET", inSpace + "/budgets", "/api/spaces/lab/budgets", "alice", "", 200},
 		{"GET", "/api/session", "/api/session", "alice", "", 200},
 		{"POST", "/api/session", "/api/session", "", `{"token":"alice-token"}`, 200},
 		{"POST", "/api/session", "/api/session", "", `{"token":"wrong"}`, 401},

@@ -89,6 +89,7 @@ var operations = map[string]operation{
 	"GET /api/spaces":                               {id: "spaces", tag: tagSpaces, out: "spaces", summary: "Lists the spaces that the token is valid for."},
 	"GET /api/spaces/{space}/participants":          {id: "participants", tag: tagSpaces, out: "participants", summary: "Lists the connected participants."},
 	"GET /api/spaces/{space}/policy":                {id: "policy", tag: tagSpaces, out: "policy", summary: "Returns what the configuration in force says about a space, for participants that observe it or may change rights."},
+	"GET /api/spaces/{space}/budgets":               {id: "budgets", tag: tagSpaces, out: "budgets", summary: "Lists the budgets of the day that the participant may see, and what was used of them."},
 	"GET /api/admin/spaces":                         {id: "directory", tag: tagSpaces, out: "directory", params: "space", summary: "Lists all spaces with their participants and tokens, for the administrative space.", details: "404 if the gateway has no administrative space."},
 	"POST /api/session":                             {id: "signIn", tag: tagSession, open: true, body: "sign_in", out: "identity", summary: "Signs the web page in: sets its cookie."},
 	"GET /api/session":                              {id: "whoAmI", tag: tagSession, out: "identity", params: "space", summary: "Returns the participant and the spaces of the token."},
@@ -117,6 +118,7 @@ var operations = map[string]operation{
 	"POST /v1/chat/completions":                     {id: "completions", tag: tagAdapters, docs: specOpenAI, types: "text/event-stream", summary: "Asks a question as a chat completion."},
 	"POST /v1/responses":                            {id: "responses", tag: tagAdapters, docs: specOpenAI, types: "text/event-stream", summary: "Asks a question as a response."},
 	"GET /v1/responses/{id}":                        {id: "response", tag: tagAdapters, docs: specOpenAI, types: "text/event-stream", summary: "Returns a response."},
+	"POST /v1/metrics":                              {id: "otlpMetrics", tag: tagAdapters, docs: specOTLP, summary: "Receives metrics of coding agents about tokens and costs over OTLP/HTTP, in JSON or Protobuf.", params: "space Meup-Space"},
 	"POST /v1/traces":                               {id: "traces", tag: tagAdapters, docs: specOTLP, summary: "Receives traces over OTLP/HTTP, in JSON or Protobuf.", params: "space Meup-Space"},
 	"POST /api/spaces/{space}/hooks/{program}":      {id: "hooks", tag: tagAdapters, params: "prompts wait approval headless fail", body: "any", out: "any", summary: "Receives a hook of a coding agent: claude, codex or cursor."},
 }

@@ -133,6 +133,8 @@ type Space struct {
 	DecideExplicitly bool
 	Deciders         authority.Deciders
 	Limits           limit.Limits `yaml:"limits"` // of participants without limits of their own
+	Budget           Budget       `yaml:"budget"` // of all participants together
+	Loops            Loops        `yaml:"loops"`
 	Participants     []Participant
 	JWT              *JWT // nil: no trusted issuer
 }
@@ -146,6 +148,22 @@ type Participant struct {
 	Root         string                   `yaml:"root"`
 	Capabilities []*capability.Capability `yaml:"capabilities"`
 	Limits       limit.Limits             `yaml:"limits"`
+	Budget       Budget                   `yaml:"budget"`
+}
+
+// Budget is what may be used in a day by UTC before calls have to be proposed; zeros: no limit.
+type Budget struct {
+	Tokens   int     `yaml:"tokens"`
+	Cost     float64 `yaml:"cost"`
+	Currency string  `yaml:"currency"` // of Cost
+	Calls    int     `yaml:"calls"`
+	Per      string  `yaml:"per"` // day
+}
+
+// Loops is from when on calls have to be proposed because they seem to be a loop; zeros: never.
+type Loops struct {
+	Identical int `yaml:"identical"` // calls without progress
+	Hops      int `yaml:"hops"`      // between participants, without a person
 }
 
 // Token is a token of a participant from the administrative space.
@@ -161,6 +179,7 @@ type JWT struct {
 	ParticipantClaim string                   `yaml:"participant_claim"`
 	Capabilities     []*capability.Capability `yaml:"capabilities"`
 	Limits           limit.Limits             `yaml:"limits"`
+	Budget           Budget                   `yaml:"budget"` // of each
 }
 
 // Default returns the values for an empty file.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
@@ -93,6 +94,7 @@ func (r *resolver) space(name, n *node) Space {
 	}
 	r.lint(&s, n)
 	r.deciders(&s, n.get("proposals"))
+	r.lintBudgets(n)
 	return s
 }
 
@@ -106,6 +108,22 @@ func (s *Space) known() []protocol.ParticipantID {
 		known[i] = s.Participants[i].ID
 	}
 	return known
+}
+
+// lintBudgets warns about budgets whose day is longer than the log is kept.
+func (r *resolver) lintBudgets(n *node) {
+	if r.cfg.Retention.Age == 0 || r.cfg.Retention.Age >= 24*time.Hour {
+		return
+	}
+	list := []*node{n.get("budget"), n.get("jwt", "budget")}
+	for _, m := range n.get("participants").entries() {
+		list = append(list, m.value.get("budget"))
+	}
+	for _, b := range list {
+		if b.isSet() {
+			r.warnf(b, "retention.age is shorter than a day, so what was used before that is not counted after a restart; keep 24h or more")
+		}
+	}
 }
 
 // administration checks the name of the administrative space.

@@ -3,7 +3,9 @@ package config
 import (
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -120,11 +122,17 @@ func expected(v schemas.Violation, n *node) string {
 		return text
 	case "minimum", "maximum":
 		if s.Minimum != nil && s.Maximum != nil {
-			return fmt.Sprintf("from %s to %s", s.Minimum.RatString(), s.Maximum.RatString())
+			return fmt.Sprintf("from %s to %s", decimal(s.Minimum), s.Maximum.RatString())
 		}
 		return "at least " + s.Minimum.RatString()
 	}
 	return noun(s)
+}
+
+// decimal writes a bound of the schema.
+func decimal(r *big.Rat) string {
+	f, _ := r.Float64()
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
 // noun returns the first sentence of a description, which is a noun phrase, for

@@ -67,6 +67,7 @@ func (h *hook) beforeTool() (answer, error) {
 	}
 	request.Payload = h.callPayload("jsonrpc", "2.0", "id", string(request.ID))
 	allowed, named := h.caller.Space.Rights(h.caller.ID, &request)
+	because := ""
 	if allowed {
 		_, err = h.publish(ctx, request)
 		if err != nil && !refused(err, protocol.CodeCapabilityViolation) {
@@ -75,6 +76,8 @@ func (h *hook) beforeTool() (answer, error) {
 		allowed = err == nil
 		if allowed {
 			c.request = request.ID
+		} else if protocol.AsError(err).Limit != nil { // a budget is used up, or the call is part of a loop
+			because = " " + protocol.AsError(err).Message
 		}
 	}
 	c.named = allowed && named && !h.program.asks
@@ -86,12 +89,13 @@ func (h *hook) beforeTool() (answer, error) {
 	case allowed:
 		return answer{}, nil
 	}
-	if may, _ := h.caller.Space.Rights(h.caller.ID, &protocol.Envelope{Kind: protocol.KindMCPProposal, Context: path, Payload: h.callPayload("participant_id", string(h.caller.ID))}); may {
+	may, _ := h.caller.Space.Rights(h.caller.ID, &protocol.Envelope{Kind: protocol.KindMCPProposal, Context: path, Payload: h.callPayload("participant_id", string(h.caller.ID))})
+	if may || because != "" { // whose budget is used up may propose its calls
 		if h.headless {
 			return h.proposeBefore(key, c)
 		}
 		c.asked = true
-		return h.answerTool("ask", fmt.Sprintf("The space %s lets %s make this call with the approval of a participant.", h.space, h.caller.ID)), nil
+		return h.answerTool("ask", fmt.Sprintf("The space %s lets %s make this call with the approval of a participant.%s", h.space, h.caller.ID, because)), nil
 	}
 	return h.answerTool("deny", fmt.Sprintf("The capabilities of %s in the space %s allow neither this call nor a proposal of it.", h.caller.ID, h.space)), nil
 }

@@ -119,6 +119,9 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 			page.Next = page.Proposals[len(page.Proposals)-1].Envelope.Seq
 			break
 		}
+		if p.State == "pending" {
+			p.Because = v.space.AskedBecause(env)
+		}
 		size += len(env.Payload)
 		p.Call = exchange.ReadCall(e.Payload()).Digest()
 		page.Proposals = append(page.Proposals, p)

@@ -111,6 +111,7 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/policy", s.inSpace(ofPolicy(s.policy)))
 	handle("GET /api/spaces/{space}/suggestions", s.inSpace(ofPolicy(s.suggestions)))
 	handle("POST /api/spaces/{space}/backtest", s.inSpace(ofPolicy(s.backtest)))
+	handle("GET /api/spaces/{space}/budgets", s.inSpace(s.budgets))
 	handle("GET /api/spaces/{space}/events", s.inSpace(s.events))
 	handle("GET /api/spaces/{space}/proposals", s.inSpace(s.proposals))
 	handle("GET /api/spaces/{space}/proposals/{id}/scopes", s.inSpace(s.scopes))

@@ -97,15 +97,15 @@ const inflateStep = 64 << 10
 
 // elements returns how many messages a request has, before they are decoded: the
 // smallest has two bytes, and takes a hundred times as much memory. Error: *refusal.
-func elements(body []byte, kind string) (int, error) {
+func elements(body []byte, kind string, form protoreflect.MessageDescriptor) (int, error) {
 	n := 0
 	if kind == jsonType {
 		n = objects(body)
-	} else if !messages(body, (*tracepb.TracesData)(nil).ProtoReflect().Descriptor(), 0, &n) {
-		return 0, &refusal{http.StatusBadRequest, "The body is not an ExportTraceServiceRequest."}
+	} else if !messages(body, form, 0, &n) {
+		return 0, errBody(form)
 	}
 	if n > maxElements {
-		return 0, &refusal{http.StatusRequestEntityTooLarge, "The request has more than 250000 spans, attributes and values; export smaller batches."}
+		return 0, &refusal{http.StatusRequestEntityTooLarge, "The request has more than 250000 elements, attributes and values; export smaller batches."}
 	}
 	return n, nil
 }
@@ -156,10 +156,17 @@ func messages(body []byte, d protoreflect.MessageDescriptor, depth int, n *int) 
 	return true
 }
 
-// traces reads the body of an ExportTraceServiceRequest, which has the form of a
-// TracesData. Error: *refusal.
-func traces(body []byte, kind string) (data *tracepb.TracesData, err error) {
-	data = new(tracepb.TracesData)
+func errBody(form protoreflect.MessageDescriptor) error {
+	name := "ExportTraceServiceRequest"
+	if form.Name() == "MetricsData" {
+		name = "ExportMetricsServiceRequest"
+	}
+	return &refusal{http.StatusBadRequest, "The body is not an " + name + "."}
+}
+
+// decode reads the body of an export, which has the form of a TracesData or a MetricsData.
+// Error: *refusal.
+func decode(body []byte, kind string, data proto.Message) (err error) {
 	if kind == jsonType {
 		lenient := protojson.UnmarshalOptions{DiscardUnknown: true}
 		err = lenient.Unmarshal(body, data)
@@ -174,9 +181,9 @@ func traces(body []byte, kind string) (data *tracepb.TracesData, err error) {
 		err = proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, data)
 	}
 	if err != nil {
-		return nil, &refusal{http.StatusBadRequest, "The body is not an ExportTraceServiceRequest."}
+		return errBody(data.ProtoReflect().Descriptor())
 	}
-	return data, nil
+	return nil
 }
 
 // value is an attribute of a field.

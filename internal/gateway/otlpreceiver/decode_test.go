@@ -25,8 +25,12 @@ const jsonSpan = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.n
 "attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"chat"}},{"key":"gen_ai.usage.input_tokens","value":{"intValue":"5"}},{"key":"gen_ai.input.messages","value":{"arrayValue":{"values":[{"kvlistValue":{"values":[{"key":"role","value":{"stringValue":"user"}},{"key":"content","value":{"stringValue":"why?"}}]}}]}}}],
 "events":[{"name":"exception","attributes":[{"key":"exception.message","value":{"stringValue":"broken"}}]}]}]}]}]}`
 
+// tracesForm is the form of an export of traces.
+var tracesForm = new(tracepb.TracesData).ProtoReflect().Descriptor()
+
 func TestTraces_JSON(t *testing.T) {
-	data, err := traces([]byte(jsonSpan), jsonType)
+	data := new(tracepb.TracesData)
+	err := decode([]byte(jsonSpan), jsonType, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +59,11 @@ func FuzzTraces(f *testing.F) {
 		if isJSON {
 			kind = jsonType
 		}
-		if _, err := elements(body, kind); err != nil {
+		if _, err := elements(body, kind, tracesForm); err != nil {
 			return
 		}
-		data, err := traces(body, kind)
-		if err != nil {
+		data := new(tracepb.TracesData)
+		if err := decode(body, kind, data); err != nil {
 			return
 		}
 		list, _, err := spans(data, kind)
@@ -313,14 +317,15 @@ func TestElements_Memory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const n = 100_000
 			body := form.body(n)
-			count, err := elements(body, form.kind)
+			count, err := elements(body, form.kind, tracesForm)
 			if err != nil || count < n {
 				t.Fatalf("%d %v", count, err)
 			}
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			data, err := traces(body, form.kind)
+			data := new(tracepb.TracesData)
+			err = decode(body, form.kind, data)
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			if used := int64(after.HeapAlloc) - int64(before.HeapAlloc); err != nil || used > int64(count)*elementSize+copies*int64(len(body)) {
@@ -329,7 +334,7 @@ func TestElements_Memory(t *testing.T) {
 			if _, _, err := spans(data, form.kind); err == nil && form.kind == protobufType && name == "spans" {
 				t.Error("too many spans are accepted")
 			}
-			if _, err := elements(form.body(maxElements+1), form.kind); err == nil {
+			if _, err := elements(form.body(maxElements+1), form.kind, tracesForm); err == nil {
 				t.Error("too many elements are accepted")
 			}
 		})
@@ -338,7 +343,7 @@ func TestElements_Memory(t *testing.T) {
 	for range 100 { // a value in an array in a value
 		deep = wrap(5, wrap(1, deep))
 	}
-	if _, err := elements(wrap(1, wrap(2, wrap(2, wrap(9, wrap(2, deep))))), protobufType); err == nil {
+	if _, err := elements(wrap(1, wrap(2, wrap(2, wrap(9, wrap(2, deep))))), protobufType, tracesForm); err == nil {
 		t.Error("deep values are accepted")
 	}
 }

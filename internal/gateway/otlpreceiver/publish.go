@@ -31,8 +31,7 @@ type export struct {
 	waited time.Duration
 	closed bool // cancelLost was called
 
-	invalid  int             // spans without a valid id
-	rejected map[string]bool // ids of the others that were rejected
+	rejected map[string]bool // ids of the spans that were rejected
 	reason   string          // of the first one
 }
 

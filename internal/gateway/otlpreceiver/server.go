@@ -1,6 +1,6 @@
-// Package otlpreceiver serves OTLP over HTTP for traces: the GenAI spans of any
-// instrumented program become contexts, thoughts and calls of the token's participant,
-// after the fact.
+// Package otlpreceiver serves OTLP over HTTP. The GenAI spans of any instrumented program
+// become contexts, thoughts and calls of the token's participant, after the fact; the metrics
+// of coding agents about tokens and costs become its usage (metrics.go).
 //
 // Spans are published when they arrive, children before their parents: a request is answered
 // when its spans are in the log, and a trace may never get its root. Each trace is a context
@@ -13,7 +13,9 @@ import (
 	"strconv"
 	"strings"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
@@ -36,30 +38,45 @@ type receiver struct {
 	memory *memory
 }
 
-// New returns the handler of POST /v1/traces.
-func New(o adapter.Options) http.Handler {
-	return &receiver{gate: adapter.NewGate(o), budget: limit.NewBudget(budgetBytes, shareBytes), memory: newMemory()}
+// New returns the handlers of POST /v1/traces and POST /v1/metrics.
+func New(o adapter.Options) (traces, metrics http.Handler) {
+	s := &receiver{gate: adapter.NewGate(o), budget: limit.NewBudget(budgetBytes, shareBytes), memory: newMemory()}
+	return answer("rejectedSpans", s.receive), answer("rejectedDataPoints", s.receiveMetrics)
 }
 
-// ServeHTTP answers an export.
-func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	kind, err := mediaType(r.Header)
-	if err != nil {
-		kind = jsonType
-	}
-	var x *export
-	if err == nil {
-		x, err = s.receive(w, r, kind)
-	}
-	if err != nil {
-		fail(w, kind, err)
-		return
-	}
-	respond(w, kind, http.StatusOK, success(kind, x.invalid+len(x.rejected), x.reason))
+// answer returns the handler of an export, which may reject parts of it and then says why.
+func answer(field string, receive func(w http.ResponseWriter, r *http.Request, kind string) (rejected int, reason string, err error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kind, err := mediaType(r.Header)
+		if err != nil {
+			fail(w, jsonType, err)
+			return
+		}
+		rejected, reason, err := receive(w, r, kind)
+		if err != nil {
+			fail(w, kind, err)
+			return
+		}
+		respond(w, kind, http.StatusOK, success(kind, field, rejected, reason))
+	})
 }
 
-// receive publishes the spans of a request.
-func (s *receiver) receive(w http.ResponseWriter, r *http.Request, kind string) (*export, error) {
+// request is the body of a request, and who sent it.
+type request struct {
+	*adapter.Request
+	space string
+	you   protocol.ParticipantID
+	body  []byte
+	hold  limit.Hold
+}
+
+func (q *request) close() {
+	q.hold.Release()
+	q.Request.Close()
+}
+
+// open reads a request whose body has the form of a message. The caller has to close it.
+func (s *receiver) open(w http.ResponseWriter, r *http.Request, kind string, form protoreflect.MessageDescriptor) (out *request, err error) {
 	name := cmp.Or(r.URL.Query().Get("space"), r.Header.Get("Meup-Space"))
 	if name != "" && !protocol.ValidSpaceName(name) {
 		return nil, access.BadRequest("space: expected the name of a space.")
@@ -68,47 +85,64 @@ func (s *receiver) receive(w http.ResponseWriter, r *http.Request, kind string) 
 	if err != nil {
 		return nil, err
 	}
-	defer q.Close()
-	space, you, err := q.Space(r.Context(), name)
+	out = &request{Request: q}
+	taken := false
+	out.hold, taken = s.budget.Take(q.Token, 0)
+	defer func() {
+		if err != nil {
+			out.close()
+			out = nil
+		}
+	}()
+	out.space, out.you, err = q.Space(r.Context(), name)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	hold, ok := s.budget.Take(q.Token, 0)
-	defer func() { hold.Release() }()
-	body, err := inflate(q.Body, strings.ToLower(r.Header.Get("Content-Encoding")), func(n int64) error {
-		if !ok || !hold.Grow(copies*n) {
+	out.body, err = inflate(q.Body, strings.ToLower(r.Header.Get("Content-Encoding")), func(n int64) error {
+		if !taken || !out.hold.Grow(copies*n) {
 			return access.Busy()
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	n, err := elements(body, kind)
+	n, err := elements(out.body, kind, form)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	if !hold.Grow(int64(n) * elementSize) {
-		return nil, access.Busy()
+	if !out.hold.Grow(int64(n) * elementSize) {
+		return out, access.Busy()
 	}
-	data, err := traces(body, kind)
+	return out, nil
+}
+
+// receive publishes the spans of a request.
+func (s *receiver) receive(w http.ResponseWriter, r *http.Request, kind string) (rejected int, reason string, err error) {
+	data := new(tracepb.TracesData)
+	q, err := s.open(w, r, kind, data.ProtoReflect().Descriptor())
 	if err != nil {
-		return nil, err
+		return 0, "", err
+	}
+	defer q.close()
+	err = decode(q.body, kind, data)
+	if err != nil {
+		return 0, "", err
 	}
 	list, invalid, err := spans(data, kind)
 	if err != nil {
-		return nil, err
+		return 0, "", err
 	}
-	x := &export{client: q.Client, memory: s.memory, space: space, you: you, invalid: invalid, rejected: make(map[string]bool)}
+	x := &export{client: q.Client, memory: s.memory, space: q.space, you: q.you, rejected: make(map[string]bool)}
 	if invalid > 0 {
 		x.reason = "The ids of a span or of its trace are invalid."
 	}
 	err = x.all(r.Context(), list)
-	return x, err
+	return invalid + len(x.rejected), x.reason, err
 }
 
-// success encodes an ExportTraceServiceResponse.
-func success(kind string, rejected int, reason string) []byte {
+// success encodes an ExportTraceServiceResponse or an ExportMetricsServiceResponse.
+func success(kind, field string, rejected int, reason string) []byte {
 	if rejected == 0 {
 		if kind == jsonType {
 			return []byte("{}")
@@ -116,7 +150,7 @@ func success(kind string, rejected int, reason string) []byte {
 		return nil
 	}
 	if kind == jsonType {
-		return object("partialSuccess", map[string]any{"rejectedSpans": strconv.Itoa(rejected), "errorMessage": reason})
+		return object("partialSuccess", map[string]any{field: strconv.Itoa(rejected), "errorMessage": reason})
 	}
 	partial := protowire.AppendTag(nil, 1, protowire.VarintType)
 	partial = protowire.AppendVarint(partial, uint64(rejected))

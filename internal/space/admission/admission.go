@@ -42,6 +42,7 @@ type View struct {
 	Contexts *ring.Contexts
 	Streams  *ring.Streams
 	Texts    *ring.StreamTexts
+	Usage    *atomic.Pointer[authority.Usage] // nil inside: nothing is limited
 
 	// Of the space.
 	Name string

@@ -25,8 +25,11 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	e := &p.draft.Envelope
 	c := Case{State: st, Sender: b.from.Viewer, Now: b.now, Envelope: e, Payload: p.In.Payload, Proposals: p.proposals}
 	d := c.Decide()
-	if !d.Allowed && (d.By != nil && d.By.Deny() || !b.allowedForMEW(ctx, p)) {
+	if !d.Allowed && (d.By != nil && d.By.Deny() || !b.allowedForMEW(ctx, p) && !b.mayProposeForBudget(&c)) {
 		return b.violation(st, e.Kind)
+	}
+	if err := b.checkBudget(&c); err != nil {
+		return err
 	}
 	if err := st.CheckKicked(b.from.ID); err != nil {
 		return err
@@ -46,6 +49,8 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 		p.draft.Private = p.note()
 	case protocol.KindReasoningStart:
 		return b.checkStart(p)
+	case protocol.KindBudgetExtend:
+		return st.CheckExtend(e, p.In.Payload)
 	case protocol.KindSpaceInvite:
 		return b.checkInvite(st, p)
 	case protocol.KindReviewerPromote:

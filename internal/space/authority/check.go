@@ -57,7 +57,7 @@ func (st *State) CheckModeChange(e *protocol.Envelope, payload protocol.Value) e
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it is no reviewer",
 			Message: fmt.Sprintf("%s is no reviewer of this space; the configuration names its reviewers.", id)}
 	}
-	if d.PeoplePattern(e.From) == "" || st.IsInvited(e.From) {
+	if !st.isOfPeople(e.From) {
 		return protocol.Errorf(protocol.CodeCapabilityViolation, "Only people who decide here promote and demote reviewers: %s.", d.who(e.TS, e.TS))
 	}
 	return nil

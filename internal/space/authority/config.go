@@ -32,6 +32,9 @@ type Config struct {
 	// Invited applies to invited participants, in addition to the grants of the
 	// invitation.
 	Invited ParticipantConfig
+	// Budget is of all participants together, and Loops what counts as a loop.
+	Budget Budget
+	Loops  Loops
 
 	// Administers checks a change against the configuration file, which takes
 	// precedence; it is set for the administrative space alone. made: the directory
@@ -88,6 +91,8 @@ type ParticipantConfig struct {
 	// Limits are shown in the welcome. The space itself enforces connections,
 	// open contexts and context depth.
 	Limits protocol.Limits
+	// Budget is what it may use in a day before its calls have to be proposed.
+	Budget Budget
 	// NewLimiter makes the participant's buckets; on a reload it receives the
 	// ones in use. nil: no limits.
 	NewLimiter func(old Limiter) Limiter

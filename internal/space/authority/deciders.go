@@ -231,6 +231,12 @@ func (st *State) CheckDecider(id protocol.ParticipantID, p *protocol.Envelope, p
 	return "", NotDecider(fmt.Sprintf("%s: %s.", why, d.who(p.TS, now)))
 }
 
+// isOfPeople reports whether a participant is one of the people who decide. The id of an invited
+// one was chosen by its inviter, so it is none of them.
+func (st *State) isOfPeople(id protocol.ParticipantID) bool {
+	return st.Config.Deciders.PeoplePattern(id) != "" && !st.IsInvited(id)
+}
+
 // checkPerson checks whether a participant is one of the people who may decide by now on a
 // proposal.
 func (d *Deciders) checkPerson(id protocol.ParticipantID, proposed, now time.Time) error {

@@ -45,6 +45,7 @@ const (
 //	members, kicked, pauses, modes of reviewers
 //	position of the ledger, holdings
 //	directory
+//	extensions of budgets
 //
 // A string begins with its number of bytes. 1 precedes each element of a list, and 0
 // ends it.
@@ -69,6 +70,7 @@ func (st *State) encode(logID string, now time.Time) []byte {
 	st.appendModes(&w)
 	st.appendHoldings(&w)
 	w.text(st.Directory.Encode())
+	st.appendExtensions(&w)
 	binary.LittleEndian.PutUint32(w.dst[start-4:], crc32.Checksum(w.dst[start:], castagnoli))
 	return w.dst
 }
@@ -170,6 +172,7 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 	st.modes = read(&r, func(protocol.ParticipantID) ModeChange { return r.modeChange() })
 	st.Ledger = st.Ledger.Restored(r.number(), elements(&r, r.holding))
 	st.Directory = r.directory()
+	st.extended = read(&r, r.extension)
 	if r.err == nil && len(r.rest) > 0 {
 		r.fail(errors.New("data follows its end"))
 	}

@@ -426,6 +426,7 @@ func TestSnapshot_Version(t *testing.T) {
 	l.add(protocol.KindAdminTokenRevoke, `{"space":"team","participant_id":"dora","all":true}`)
 	l.add(protocol.KindReviewerPromote, `{"participant_id":"rev","reason":"so"}`)
 	l.add(protocol.KindReviewerDemote, `{"participant_id":"other"}`)
+	l.add(protocol.KindBudgetExtend, `{"participant_id":"a","cost":1.5,"currency":"USD","tokens":1000}`)
 	sum := sha256.Sum256(l.fold().encode("log", later))
 	if got := hex.EncodeToString(sum[:8]); snapshotVersion != 5 || got != "9abad33ccb736a62" {
 		t.Errorf("version %d has the digest %s: change the version if another state is derived from the same log, and then this test", snapshotVersion, got)

@@ -41,6 +41,7 @@ type State struct {
 	modes       pmap.Map[protocol.ParticipantID, ModeChange] // the last one of each reviewer
 	invitations pmap.Map[string, Invitation]                 // by the hash of the token
 	expiry      pmap.Map[string, string]                     // hashes of the ones that expire, by pmap.TimeKey
+	extended    pmap.Map[protocol.ParticipantID, Extension]  // budgets; "": of the space
 	// Directory is what the administrative space has made; empty in other spaces.
 	Directory Directory
 }
@@ -317,6 +318,8 @@ func (st *State) Fold(e *journal.Entry) error {
 		}
 	case protocol.KindReviewerPromote, protocol.KindReviewerDemote:
 		st.setMode(e, payload)
+	case protocol.KindBudgetExtend:
+		return st.extend(&e.Envelope, payload)
 	case KindSystemMember:
 		if id := protocol.ParticipantIn(payload, "participant_id"); !st.IsInvited(id) {
 			st.members = st.members.Set(id, Membership{Origin: guest, seen: e.Envelope.TS})

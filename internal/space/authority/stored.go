@@ -118,5 +118,5 @@ func (s *Stored) Save(st *State, now time.Time) error {
 
 // size is about the number of elements of a snapshot without revocations.
 func (st *State) size() int {
-	return st.members.Len() + st.kicked.Len() + st.pauses.Len() + st.modes.Len() + st.Ledger.Len() + st.Directory.Len()
+	return st.members.Len() + st.kicked.Len() + st.pauses.Len() + st.modes.Len() + st.Ledger.Len() + st.Directory.Len() + st.extended.Len()
 }

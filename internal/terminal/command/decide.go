@@ -28,6 +28,7 @@ type approveFlags struct {
 	timeout time.Duration
 	length  time.Duration // of a grant; 0: none
 	scope   string
+	extend  string // of a budget; "": none
 }
 
 func newApprove(s *connect.Settings, style styler) *cobra.Command {
@@ -50,16 +51,20 @@ of the tool. The default is similar, or same if there is nothing similar. You ca
 only grant what you hold. approve says what it has granted; if that was refused, the
 call was made once.
 
+--extend adds an amount such as '1 USD', '100000 tokens' or '20 calls' to the budget
+that is used up, so that the agent can go on today.
+
 The output is the id and the seq of the request, ID SEQ, and then the beginning of
 the result, or the error of the tool. If the host is not connected, approve does
 not wait. meup proposals show prints the whole result, also later.
 
 Exit codes: 0 the call was made, and did not fail; 1 rejected, no such proposal is
-pending, the grant was refused, or the tool failed; 2 usage error; 3 the call was made, and there is no
+pending, the grant or the extension was refused, or the tool failed; 2 usage error; 3 the call was made, and there is no
 result in time; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
 		Example: `  meup proposals approve 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f
   meup proposals approve --ask --for 10m
-  meup proposals approve 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --for 1h --scope same`,
+  meup proposals approve 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --for 1h --scope same
+  meup proposals approve --ask --extend '1 USD'`,
 		Args: program.Args("[ID]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return connect.Finish(c.Context(), approve(c, s, style, args, &f))
@@ -69,6 +74,7 @@ result in time; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
 	c.Flags().BoolVar(&f.ask, "ask", false, "show the call and ask before it is made, also if the whole ID is given")
 	c.Flags().DurationVar(&f.length, "for", 0, "allow the agent such calls for this time")
 	c.Flags().StringVar(&f.scope, "scope", "", "calls that --for allows: same, similar or any (default similar, else same)")
+	c.Flags().StringVar(&f.extend, "extend", "", "add this to the budget that is used up, for today: '1 USD', '100000 tokens', '20 calls'")
 	c.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "how long to wait for the result; 0: not at all")
 	return c
 }
@@ -84,12 +90,18 @@ func approve(c *cobra.Command, s *connect.Settings, style styler, args []string,
 		}
 		return e, err
 	}}
-	var grant *protocol.Envelope
-	if f.length > 0 {
-		d.prepare = func(t *connect.Target, p *protocol.Envelope) (words string, err error) {
-			grant, words, err = f.grant(c.Context(), t, p)
-			return words, err
+	var grant, extension *protocol.Envelope
+	d.prepare = func(t *connect.Target, p *protocol.Envelope) (words []string, err error) {
+		var text string
+		if f.length > 0 {
+			grant, text, err = f.grant(c.Context(), t, p)
+			words = append(words, text)
 		}
+		if f.extend != "" && err == nil {
+			extension, text, err = f.extension(c.Context(), t, p)
+			words = append(words, text)
+		}
+		return words, err
 	}
 	t, call, err := d.send(c, s, style, args)
 	if err != nil {
@@ -102,7 +114,16 @@ func approve(c *cobra.Command, s *connect.Settings, style styler, args []string,
 			refused = true
 			connect.Warn(c.ErrOrStderr(), "the call was approved once: the grant was refused: %s", connect.SafeError{Err: err})
 		} else {
-			connect.Warn(c.ErrOrStderr(), "%s; meup revoke %s --grant %s%s ends it", d.words, termsafe.Words(string(grant.To[0])), grant.ID, connect.Given(c.Flags()))
+			connect.Warn(c.ErrOrStderr(), "%s; meup revoke %s --grant %s%s ends it", d.words[0], termsafe.Words(string(grant.To[0])), grant.ID, connect.Given(c.Flags()))
+		}
+	}
+	if extension != nil {
+		_, err = t.API.Send(c.Context(), t.Space, *extension)
+		if err != nil {
+			refused = true
+			connect.Warn(c.ErrOrStderr(), "the call was approved once: the extension of the budget was refused: %s", connect.SafeError{Err: err})
+		} else {
+			connect.Warn(c.ErrOrStderr(), "%s", d.words[len(d.words)-1])
 		}
 	}
 	colors, err := style(c.OutOrStdout())
@@ -127,6 +148,10 @@ func (f *approveFlags) check(c *cobra.Command) error {
 		return program.Usagef("--scope needs --for, the time for which it is allowed")
 	case f.scope != "" && !slices.Contains([]string{"same", "similar", "any"}, f.scope):
 		return program.Usagef("--scope %q: expected same, similar or any", f.scope)
+	}
+	if f.extend != "" {
+		_, err := parseAmount(f.extend)
+		return err
 	}
 	return nil
 }
@@ -208,8 +233,8 @@ type decision struct {
 	ask      bool // also if the whole id is given
 	draft    func(*protocol.Envelope) (protocol.Envelope, error)
 	// prepare returns what else the decision does, in words; nil: nothing.
-	prepare func(*connect.Target, *protocol.Envelope) (string, error)
-	words   string // of prepare
+	prepare func(*connect.Target, *protocol.Envelope) ([]string, error)
+	words   []string // of prepare
 	// undo returns the envelope that says that a decision was wrong; nil: there is none, and only a
 	// pending proposal is decided on.
 	undo func(*connect.Target, *api.Proposal) (*protocol.Envelope, error)
@@ -317,8 +342,8 @@ func (d *decision) confirm(c *cobra.Command, t *connect.Target, p *protocol.Enve
 	}
 	out := bufio.NewWriter(c.ErrOrStderr())
 	info.write(out, colors)
-	if d.words != "" {
-		fmt.Fprintf(out, "  %s%s\n", colors.Paint(colors.Dim, "then:      "), d.words)
+	for _, words := range d.words {
+		fmt.Fprintf(out, "  %s%s\n", colors.Paint(colors.Dim, "then:      "), words)
 	}
 	if err := out.Flush(); err != nil {
 		return err

@@ -70,6 +70,7 @@ type ProposalInfo struct {
 	Params     json.RawMessage          `json:"params"`
 	Owner      protocol.ParticipantID   `json:"participant_id,omitempty"` // the participant that runs the tool, if known
 	Context    protocol.ContextPath     `json:"context,omitempty"`
+	Because    string                   `json:"because,omitempty"` // why it is asked for although it is allowed
 	Rationale  string                   `json:"rationale,omitempty"`
 	ThreadID   protocol.ID              `json:"thread_id,omitempty"`
 	JobID      protocol.ID              `json:"job_id,omitempty"`
@@ -171,7 +172,11 @@ func explained(ctx context.Context, t *connect.Target, e *protocol.Envelope, ros
 			p.Away = append(p.Away, id)
 		}
 	}
-	err := p.explain(ctx, t, e)
+	found, err := stateOf(ctx, t, e)
+	if err == nil {
+		p.Because = found.Because
+	}
+	err = p.explain(ctx, t, e)
 	return p, err
 }
 
@@ -257,6 +262,9 @@ func (p *ProposalInfo) write(w *bufio.Writer, s block.Style) {
 		line("host:      ", termsafe.Words(string(p.Owner))+" (the proposer)")
 	default:
 		line("host:      ", termsafe.Words(string(p.Owner))+away(p.Owner))
+	}
+	if p.Because != "" {
+		line("asked:     ", termsafe.Words(p.Because)+"; continue?")
 	}
 	if p.Rationale != "" {
 		line("rationale: ", `"`+termsafe.Words(p.Rationale)+`"`)

@@ -5,12 +5,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -90,34 +89,16 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 
 // readUsage returns the usage in the metadata of the end of a context; nil: none.
 func readUsage(metadata protocol.Value) *api.Usage {
-	const most = 1 << 40
-	count := func(v protocol.Value, most int64) int64 {
-		n, _ := v.Int()
-		return min(max(n, 0), most)
-	}
-	tokens := metadata.Get("usage")
-	u := api.Usage{Input: count(tokens.Get("input_tokens"), most), Output: count(tokens.Get("output_tokens"), most)}
-	u.Cached, u.Reasoning = count(tokens.Get("cached_tokens"), u.Input), count(tokens.Get("reasoning_tokens"), u.Output)
-	u.Tokens = u.Input + u.Output
-	if u.Tokens == 0 {
-		u.Tokens = count(metadata.Get("tokens"), most)
-	}
-	u.Uncounted = count(metadata.Get("uncounted"), most)
-	if cost := metadata.Get("cost"); cost.Type() == protocol.TypeNumber {
-		if n, err := strconv.ParseFloat(string(cost.Raw()), 64); err == nil && n > 0 && n <= most {
-			u.Cost, u.Currency = n, "USD"
-			if code := metadata.Get("currency").Text(); currencyCode.MatchString(code) {
-				u.Currency = strings.Clone(code)
-			}
-		}
+	r := exchange.ReadUsage(metadata)
+	u := api.Usage{
+		Tokens: r.Tokens, Input: r.Input, Output: r.Output, Cached: r.Cached, Reasoning: r.Reasoning,
+		Uncounted: r.Uncounted, Cost: r.Cost, Currency: r.Currency,
 	}
 	if u == (api.Usage{}) {
 		return nil
 	}
 	return &u
 }
-
-var currencyCode = regexp.MustCompile("^[A-Z]{3}$") // other texts may be secrets
 
 // addUsage adds what the end of a context reports.
 func addUsage(r *api.Reasoning, u *api.Usage) {

@@ -130,6 +130,20 @@ class AdminTokenRevoke(TypedDict, total=False):
     all: bool
 
 
+class BudgetExtend(TypedDict, total=False):
+    """For the rest of the day by UTC, a budget is larger by these amounts."""
+
+    # whose budget; absent: that of the space
+    participant_id: str
+    tokens: int
+    calls: int
+    cost: float
+    # of the cost, and of the budget: three capital letters
+    currency: str
+    # why, for people to read
+    reason: str
+
+
 class CapabilityGrantAck(TypedDict, total=False):
     """The recipient has seen the grant named in correlationId."""
 
@@ -598,6 +612,7 @@ PAYLOADS: dict[str, Any] = {
     "admin.space.remove": AdminSpaceRemove,
     "admin.token.issue": AdminTokenIssue,
     "admin.token.revoke": AdminTokenRevoke,
+    "budget.extend": BudgetExtend,
     "capability.grant-ack": CapabilityGrantAck,
     "capability.grant": CapabilityGrant,
     "capability.revoke": CapabilityRevoke,

@@ -148,6 +148,20 @@ export type AdminTokenRevoke = {
   readonly [key: string]: unknown;
 };
 
+/** For the rest of the day by UTC, a budget is larger by these amounts. */
+export type BudgetExtend = {
+  /** Whose budget; absent: that of the space */
+  readonly participant_id?: ParticipantID;
+  readonly tokens?: number;
+  readonly calls?: number;
+  readonly cost?: number;
+  /** Of the cost, and of the budget: three capital letters */
+  readonly currency?: string;
+  /** Why, for people to read */
+  readonly reason?: string;
+  readonly [key: string]: unknown;
+} & ({ readonly tokens: unknown } | { readonly calls: unknown } | { readonly cost: unknown } | { readonly currency: unknown });
+
 /** The recipient has seen the grant named in correlationId. */
 export type CapabilityGrantAck = {
   /** What became of the grant, such as accepted */
@@ -599,6 +613,7 @@ export interface Payloads {
   readonly "admin.space.remove": AdminSpaceRemove;
   readonly "admin.token.issue": AdminTokenIssue;
   readonly "admin.token.revoke": AdminTokenRevoke;
+  readonly "budget.extend": BudgetExtend;
   readonly "capability.grant-ack": CapabilityGrantAck;
   readonly "capability.grant": CapabilityGrant;
   readonly "capability.revoke": CapabilityRevoke;

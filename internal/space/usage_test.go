@@ -1,0 +1,245 @@
+package space_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// budgetRoom is a room in which coder may use 5 USD a day, with a clock.
+type budgetRoom struct {
+	*room
+	now atomic.Pointer[time.Time]
+	n   int
+}
+
+func openBudget(t *testing.T, log journal.Journal, cfg *authority.Config) *budgetRoom {
+	t.Helper()
+	b := &budgetRoom{}
+	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	b.now.Store(&noon)
+	b.room = openWith(t, cfg, func(s *space.Services) {
+		s.Clock = func() time.Time { return *b.now.Load() }
+		if log != nil {
+			s.Journal = log
+		}
+	})
+	return b
+}
+
+func budgetConfig(t *testing.T, b authority.Budget) *authority.Config {
+	t.Helper()
+	cfg := rights{"alice": {"*"}, "coder": {"mcp.request", "reasoning/*", "chat"}, "files": {"mcp.response"}}.config(t)
+	p := cfg.Participants["coder"]
+	p.Budget = b
+	cfg.Participants["coder"] = p
+	return cfg
+}
+
+var fiveDollars = authority.Budget{Cost: authority.MoneyOf(5), Currency: "USD"}
+
+// call makes a call as coder.
+func (b *budgetRoom) call() *protocol.Error {
+	b.n++
+	return b.say("coder", fmt.Sprintf(`{"kind":"mcp.request","to":["files"],"payload":{"id":1,"method":"tools/call","params":{"name":"read","arguments":{"n":%d}}}}`, b.n))[0].Err
+}
+
+func (b *budgetRoom) spend(cost float64) {
+	b.must("coder", fmt.Sprintf(`{"kind":"reasoning.cancel","context":"c","payload":{"metadata":{"cost":%v,"currency":"USD"}}}`, cost))
+}
+
+func (b *budgetRoom) wantAsked(limit, text string) {
+	b.t.Helper()
+	err := b.call()
+	if err == nil || err.Code != protocol.CodeCapabilityViolation || err.Limit != limit || !strings.Contains(err.Message, text) {
+		b.t.Errorf("the call: %+v; want it to be proposed by %s: %q", err, limit, text)
+	}
+}
+
+func (b *budgetRoom) wantAllowed() {
+	b.t.Helper()
+	if err := b.call(); err != nil {
+		b.t.Errorf("the call is refused: %v", err)
+	}
+}
+
+// TestBudget_Asks: a call beyond the budget is proposed, approved once, or made directly after
+// the budget was extended.
+func TestBudget_Asks(t *testing.T) {
+	b := openBudget(t, nil, budgetConfig(t, fiveDollars))
+	b.wantAllowed()
+	b.spend(4.5)
+	b.wantAllowed()
+	b.spend(0.5)
+	b.wantAsked("budget.cost", "coder has used 5.00 of 5.00 USD today")
+	if o := b.say("coder", `{"kind":"mcp.request","to":["files"],"payload":{"id":1,"method":"tools/list"}}`)[0]; o.Err != nil {
+		t.Errorf("what is no call of a tool is refused: %v", o.Err)
+	}
+
+	// It may propose the call, without a capability for proposals, and no other one.
+	b.must("coder", `{"id":"p-1","kind":"mcp.proposal","payload":{"participant_id":"files","method":"tools/call","params":{"name":"read"}}}`)
+	if o := b.say("files", `{"id":"p-2","kind":"mcp.proposal","payload":{"participant_id":"files","method":"tools/call","params":{"name":"read"}}}`)[0]; o.Err == nil {
+		t.Error("a participant without a budget proposes")
+	}
+	e, err := b.log.Lookup(t.Context(), "lab", "p-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.AskedBecause(&e.Envelope); got != "coder has used 5.00 of 5.00 USD today" {
+		t.Errorf("the proposal is asked because %q", got)
+	}
+	b.must("alice", `{"kind":"mcp.request","to":["files"],"correlationId":"p-1","payload":{"id":1,"method":"tools/call","params":{"name":"read"}}}`)
+	b.wantAsked("budget.cost", "coder has used")
+
+	for _, self := range []string{`{"participant_id":"coder","cost":1,"currency":"USD"}`, `{"cost":1,"currency":"USD"}`} {
+		if o := b.say("coder", `{"kind":"budget.extend","payload":`+self+`}`)[0]; o.Err == nil || o.Err.Code != protocol.CodeCapabilityViolation {
+			t.Errorf("%s: %v", self, o.Err)
+		}
+	}
+	b.must("alice", `{"kind":"budget.extend","payload":{"participant_id":"coder","cost":1,"currency":"USD","reason":"go on"}}`)
+	b.wantAllowed()
+	if got := b.AskedBecause(&e.Envelope); got != "" {
+		t.Errorf("the proposal is asked because %q", got)
+	}
+	b.spend(1.25)
+	b.wantAsked("budget.cost", "coder has used 6.25 of 6.00 USD today")
+
+	tomorrow := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	b.now.Store(&tomorrow)
+	b.wantAllowed()
+}
+
+// Calls of one frame batch count before they are in the log.
+func TestBudget_CallsOfABurst(t *testing.T) {
+	b := openBudget(t, nil, budgetConfig(t, authority.Budget{Calls: 3}))
+	frames := make([]string, 10)
+	for i := range frames {
+		frames[i] = fmt.Sprintf(`{"kind":"mcp.request","to":["files"],"payload":{"id":%d,"method":"tools/call","params":{"name":"read"}}}`, i)
+	}
+	admitted := 0
+	for _, o := range b.say("coder", frames...) {
+		if o.Err == nil {
+			admitted++
+		}
+	}
+	if admitted != 3 {
+		t.Errorf("%d calls are admitted, want 3", admitted)
+	}
+	b.wantAsked("budget.calls", "coder has made 3 of 3 calls today")
+}
+
+// TestBudget_Restart: what was used today is read from the log when the space is opened, also
+// behind entries whose time is of another day.
+func TestBudget_Restart(t *testing.T) {
+	log := journal.NewMemory(journal.MemoryOptions{})
+	b := openBudget(t, log, budgetConfig(t, fiveDollars))
+	noon := *b.now.Load()
+	b.spend(6)
+	b.must("alice", `{"kind":"budget.extend","payload":{"participant_id":"coder","cost":1,"currency":"USD"}}`)
+	for _, days := range []int{-3, 2} { // the clock was set
+		wrong := noon.AddDate(0, 0, days)
+		b.now.Store(&wrong)
+		b.spend(100)
+		b.must("coder", `{"kind":"chat","payload":{"message":"a"}}`)
+	}
+	b.now.Store(&noon)
+	b.wantAsked("budget.cost", "coder has used 6.00 of 6.00 USD today")
+	again := openBudget(t, &reopened{Journal: log}, budgetConfig(t, fiveDollars))
+	again.wantAsked("budget.cost", "coder has used 6.00 of 6.00 USD today")
+}
+
+// reopened is a log that another hub has followed.
+type reopened struct {
+	journal.Journal
+	fails atomic.Bool
+}
+
+func (*reopened) Follow(journal.Sink, journal.Replaced) {}
+
+func (l *reopened) Range(ctx context.Context, name string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+	if l.fails.Load() {
+		return func(yield func(*journal.Entry, error) bool) { yield(nil, journal.ErrUnavailable) }
+	}
+	return l.Journal.Range(ctx, name, q)
+}
+
+// TestBudget_Reload: a budget that a reload adds counts what was used before it.
+func TestBudget_Reload(t *testing.T) {
+	none := authority.Budget{}
+	b := openBudget(t, nil, budgetConfig(t, none))
+	b.spend(6)
+	b.wantAllowed()
+	set := func(cfg *authority.Config) {
+		b.hub.Reload(func(name string) (*authority.Config, bool) { return cfg, name == cfg.Name })
+	}
+	set(budgetConfig(t, fiveDollars))
+	b.wantAsked("budget.cost", "coder has used 6.00 of 5.00 USD today")
+	set(budgetConfig(t, none))
+	b.wantAllowed()
+}
+
+// TestBudget_Unreadable: if the log cannot be read, calls are proposed until it can be.
+func TestBudget_Unreadable(t *testing.T) {
+	log := &reopened{Journal: journal.NewMemory(journal.MemoryOptions{})}
+	b := openBudget(t, log, budgetConfig(t, authority.Budget{}))
+	set := func(cfg *authority.Config) {
+		b.hub.Reload(func(name string) (*authority.Config, bool) { return cfg, name == cfg.Name })
+	}
+	log.fails.Store(true)
+	set(budgetConfig(t, fiveDollars))
+	b.wantAsked("budget", "what coder has used today cannot be read")
+	log.fails.Store(false)
+	set(budgetConfig(t, fiveDollars))
+	b.wantAllowed()
+}
+
+// TestLoops_Asks: a loop is proposed, also after the space was opened again; an approval lets
+// it go on.
+func TestLoops_Asks(t *testing.T) {
+	log := journal.NewMemory(journal.MemoryOptions{})
+	cfg := func() *authority.Config {
+		c := budgetConfig(t, authority.Budget{})
+		c.Loops = authority.Loops{Identical: 3, Hops: 4}
+		return c
+	}
+	const same = `{"method":"tools/call","params":{"name":"read"}}`
+	call := func(b *budgetRoom) *protocol.Error {
+		return b.say("coder", `{"kind":"mcp.request","to":["files"],"payload":`+same+`}`)[0].Err
+	}
+	b := openBudget(t, log, cfg())
+	for range 3 {
+		if err := call(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := openBudget(t, &reopened{Journal: log}, cfg())
+	for _, r := range []*budgetRoom{again, b} {
+		if err := call(r); err == nil || err.Limit != "loops.identical" || err.Code != protocol.CodeCapabilityViolation {
+			t.Errorf("%+v", err)
+		}
+	}
+	b.must("coder", `{"id":"p-1","kind":"mcp.proposal","payload":{"participant_id":"files",`+same[1:]+`}`)
+	e, err := b.log.Lookup(t.Context(), "lab", "p-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.AskedBecause(&e.Envelope); got != "coder has made this call 3 times, with the same result" {
+		t.Errorf("asked because %q", got)
+	}
+	b.must("alice", `{"kind":"mcp.request","to":["files"],"correlationId":"p-1","payload":`+same+`}`)
+	if err := call(b); err != nil {
+		t.Errorf("after an approval: %v", err)
+	}
+	for range 10 { // a person is not asked
+		b.must("alice", `{"kind":"mcp.request","to":["files"],"payload":`+same+`}`)
+	}
+}
