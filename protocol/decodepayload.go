@@ -92,6 +92,8 @@ var decisiveFields = map[Kind][]string{
 	KindReviewerDemote:   {"participant_id"},
 	KindPolicyDismiss:    {"recipient", "capabilities", "decisions"},
 	KindBudgetExtend:     {"participant_id", "tokens", "calls", "cost", "currency"},
+	KindClaim:            {"paths", "names", "ttl_seconds"},
+	KindRelease:          {"paths", "names"},
 	KindCapabilityGrant:  {"recipient", "capabilities", "ttl_seconds"},
 	KindCapabilityRevoke: {"recipient", "capabilities", "grant_id"},
 	KindSpaceInvite:      {"participant_id", "initial_capabilities", "ttl_seconds"},

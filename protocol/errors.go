@@ -34,6 +34,7 @@ const (
 	CodeOutcomeUnknown      Code = "outcome_unknown"
 	CodeProposalMismatch    Code = "proposal_mismatch"
 	CodeProposalSettled     Code = "proposal_settled"
+	CodeClaimed             Code = "claimed"
 )
 
 // The codes of mew/v0.4 for streams.
@@ -72,11 +73,12 @@ type Error struct {
 	AttemptedKind    string            `json:"attempted_kind,omitempty"`
 	YourCapabilities []json.RawMessage `json:"your_capabilities,omitzero"`
 	OldestSeq        Seq               `json:"oldest_seq,omitempty"`
-	ID               ID                `json:"id,omitempty"`        // outcome_unknown: the id to retry with
-	By               ParticipantID     `json:"by,omitempty"`        // proposal_settled: the participant that decided
-	Seq              Seq               `json:"seq,omitempty"`       // proposal_settled: position of that decision
-	StreamID         string            `json:"stream_id,omitempty"` // unauthorized_stream_write
-	Targets          []ParticipantID   `json:"targets,omitempty"`   // target_not_found: the unknown ones
+	ID               ID                `json:"id,omitempty"`         // outcome_unknown: the id to retry with
+	By               ParticipantID     `json:"by,omitempty"`         // proposal_settled: the participant that decided; claimed: the one that holds it
+	Seq              Seq               `json:"seq,omitempty"`        // proposal_settled: position of that decision
+	ExpiresAt        string            `json:"expires_at,omitempty"` // claimed: when that ends, RFC 3339
+	StreamID         string            `json:"stream_id,omitempty"`  // unauthorized_stream_write
+	Targets          []ParticipantID   `json:"targets,omitempty"`    // target_not_found: the unknown ones
 }
 
 // MarshalJSON writes the fields that section 5 lists for the code. For errors
@@ -147,7 +149,7 @@ func (c Code) HTTPStatus() int {
 		return 404
 	case CodeNotAllowed:
 		return 405
-	case CodeDuplicateID, CodeProposalSettled:
+	case CodeDuplicateID, CodeProposalSettled, CodeClaimed:
 		return 409
 	case CodeCursorExpired:
 		return 410

@@ -35,6 +35,8 @@ const (
 
 	KindPolicyDismiss Kind = "policy.dismiss"
 	KindBudgetExtend  Kind = "budget.extend"
+	KindClaim         Kind = "claim"
+	KindRelease       Kind = "release"
 
 	KindCapabilityGrant    Kind = "capability.grant"
 	KindCapabilityRevoke   Kind = "capability.revoke"
@@ -142,7 +144,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindChat, KindChatAcknowledge, KindChatCancel, KindFeedback,
 		KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject, KindMCPOpinion,
-		KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss, KindBudgetExtend,
+		KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss, KindBudgetExtend, KindClaim, KindRelease,
 		KindReasoningStart, KindReasoningThought, KindReasoningObservation, KindReasoningHypothesis,
 		KindReasoningQuestion, KindReasoningConclusion, KindReasoningCancel,
 		KindCapabilityGrant, KindCapabilityRevoke, KindCapabilityGrantAck,
@@ -251,7 +253,8 @@ func (k Kind) IsLive() bool { return k == KindStreamData || k == KindSystemPrese
 func (k Kind) ChangesState() bool {
 	switch k {
 	case KindCapabilityGrant, KindCapabilityRevoke, KindSpaceInvite, KindSpaceKick,
-		KindParticipantPause, KindParticipantResume, KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss, KindBudgetExtend:
+		KindParticipantPause, KindParticipantResume, KindReviewerPromote, KindReviewerDemote, KindPolicyDismiss, KindBudgetExtend,
+		KindClaim, KindRelease:
 		return true
 	}
 	return k.IsAdministrative()

@@ -63,6 +63,7 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 		program.NewVersion(version),
 	)
 	root.AddCommand(command.Decisions(&a.Settings, a.style)...)
+	root.AddCommand(command.Claims(&a.Settings)...)
 	root.AddCommand(command.Manage(&a.Settings, a.style)...)
 	root.AddCommand(command.Admin(&a.Settings))
 	program.Describe(root, version)

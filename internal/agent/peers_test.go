@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,7 +63,7 @@ func (k *keeper) reply(ctx context.Context, env *protocol.Envelope, answer func(
 	result := `{"tools":[],"nextCursor":"2"}`
 	switch {
 	case rpc.Method == "tools/list" && strings.Contains(string(rpc.Params), "cursor"):
-		result = `{"tools":[{"name":"count_sheep","description":"counts","inputSchema":{"type":"object"}}]}`
+		result = `{"tools":[{"name":"count_sheep","description":"counts","inputSchema":{"type":"object","properties":{"flock":{"type":"integer"}}}}]}`
 	case rpc.Method == "tools/list":
 	default:
 		k.seen <- *env
@@ -120,6 +121,36 @@ func TestPeerTools(t *testing.T) {
 	request := <-k.seen
 	if fmt.Sprint(request.To) != "[carol]" || request.Context == "" || !strings.Contains(string(request.Payload), `"arguments":{"flock":1}`) {
 		t.Errorf("request %s", script([]protocol.Envelope{request}))
+	}
+}
+
+// A call that does not fit the schema of a peer's tool is an error with the reason, which the planner can
+// correct: the peer is not asked, nor is anybody about a proposal of it.
+func TestPeerTools_WrongArguments(t *testing.T) {
+	for name, caps := range map[string]string{
+		"may call":    `[chat, "reasoning/*", "mcp/*", "participant/*"]`,
+		"may propose": `[chat, "reasoning/*", mcp.response, mcp.proposal, mcp.withdraw, {kind: mcp.request, payload: {method: tools/list}}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := meuptest.Start(t, strings.Replace(config, `[chat, "reasoning/*", "mcp/*", "participant/*"]`, caps, 1))
+			k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
+			alice := join(t, g, "alice")
+			employ(t, g, "planner", agent.Options{Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
+				if len(s.Steps) == 0 && !slices.ContainsFunc(s.Tools, func(t planner.Tool) bool { return t.Name == "count_sheep" }) {
+					return planner.Decision{Action: contextwindow.Finish, Answer: "no sheep", Conclusion: "none"}, nil
+				}
+				return once(callOf("count_sheep", `{"flock":"black"}`))(ctx, s)
+			})})
+			<-k.listed
+			all := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))
+			want := "error | invalid_payload: The arguments do not fit the tool's input schema at /payload/params/arguments/flock: expected integer, but got string.\n"
+			if text := decode(t, last(all))["message"]; text != want {
+				t.Errorf("answer %q\n%s", text, script(all))
+			}
+			if len(k.seen) > 0 {
+				t.Errorf("the peer was asked: %s", (<-k.seen).Payload)
+			}
+		})
 	}
 }
 

@@ -65,7 +65,12 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 	}
 }
 
+// refused returns the result of a call that the gateway has refused: because of its arguments, which
+// the planner can correct, or because it is not allowed.
 func refused(refusal *protocol.Error) contextwindow.Result {
+	if refusal.Code == protocol.CodeInvalidPayload {
+		return failed(fmt.Sprintf("%s: %s", refusal.Code, refusal.Message))
+	}
 	return contextwindow.Result{Outcome: contextwindow.Refused, Error: fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)}
 }
 

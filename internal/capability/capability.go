@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/protocol"
@@ -24,6 +25,7 @@ type Capability struct {
 	to      *target
 	context *target
 	deny    bool
+	claims  claimMode // of an allowing rule
 
 	plain   bool // allows, and has nothing but a kind
 	program int  // instructions of its regexps
@@ -40,6 +42,11 @@ type Request struct {
 	Context protocol.ContextPath
 	// Place is the folders of the paths in the arguments of a call.
 	Place argument.Place
+
+	// Of a rule about claims: who sends the envelope and when, and who holds what; nil: unknown.
+	Sender protocol.ParticipantID
+	Now    time.Time
+	Claims Claims
 }
 
 // Deny reports whether the capability takes away instead of giving.
@@ -95,7 +102,7 @@ func (c *Capability) match(r *Request, w *Work) bool {
 
 // kindOnly reports whether the capability selects by the kind alone.
 func (c *Capability) kindOnly() bool {
-	return c.payload == nil && c.to == nil && c.context == nil
+	return c.payload == nil && c.to == nil && c.context == nil && c.claims == claimsIgnored
 }
 
 // NamesRecipient reports whether the capability has the participant itself in to,
@@ -126,7 +133,10 @@ func (c *Capability) matchRest(r *Request, m Mode, w *Work) bool {
 	if c.context != nil && !c.context.MatchContext(r.Context, m, w) {
 		return false
 	}
-	return c.payload == nil || c.payload.Match(payloadOf(r), m, w)
+	if c.payload != nil && !c.payload.Match(payloadOf(r), m, w) {
+		return false
+	}
+	return c.claims == claimsIgnored || c.claimed(r)
 }
 
 // Bounds of work, in steps.
@@ -181,7 +191,7 @@ func (c *Capability) asDeny() *Capability {
 		return c
 	}
 	d := *c
-	d.deny, d.plain = true, false
+	d.deny, d.plain, d.claims = true, false, claimsIgnored
 	d.source, d.slash = denyJSON(c.source), denyJSON(c.slash)
 	return &d
 }
@@ -194,7 +204,7 @@ func denyJSON(source json.RawMessage) json.RawMessage {
 	}
 	out := []byte{'{'}
 	for k, v := range doc.Root().Members {
-		if !k.EqualText("deny") {
+		if !k.EqualText("deny") && !k.EqualText("claims") {
 			out = fmt.Appendf(out, "%s:%s,", k.Raw(), v.Raw())
 		}
 	}
@@ -212,6 +222,9 @@ func denyJSON(source json.RawMessage) json.RawMessage {
 // covers ["a"] but not "a".
 func (c *Capability) covers(other *Capability, w *Work) bool {
 	if !w.Spend(1) || !c.kind.Spend(32, w) || !c.kind.Covers(&other.kind) {
+		return false
+	}
+	if c.claims > other.claims {
 		return false
 	}
 	if other.observes() && !c.deny && !c.observes() {

@@ -73,12 +73,21 @@ func (c *Capability) parseObject(p *patternParser, v protocol.Value) {
 				p.Fail("/deny", fmt.Errorf("it must be true or false, not %s", x.Type()))
 			}
 			c.deny = x.Bool()
+		case "claims":
+			var err error
+			c.claims, err = readClaimMode(x)
+			if err != nil {
+				p.Fail("/claims", err)
+			}
 		default:
-			p.Fail("/"+protocol.EscapePointer(key), errors.New("unknown key; a capability has kind, payload, to, context and deny"))
+			p.Fail("/"+protocol.EscapePointer(key), errors.New("unknown key; a capability has kind, payload, to, context, claims and deny"))
 		}
 	}
+	if c.deny && c.claims != claimsIgnored {
+		p.Fail("/claims", errors.New("a deny rule cannot have it; allow what respects claims"))
+	}
 	if p.Err() == nil {
-		c.plain = c.payload == nil && c.to == nil && c.context == nil && !c.deny
+		c.plain = c.payload == nil && c.to == nil && c.context == nil && !c.deny && c.claims == claimsIgnored
 		c.slash = c.slashed(v, kind)
 	}
 }

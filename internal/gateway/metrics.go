@@ -271,7 +271,7 @@ var kinds = text(
 	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel, protocol.KindFeedback,
 	protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,
 	protocol.KindMCPWithdraw, protocol.KindMCPReject, protocol.KindMCPOpinion,
-	protocol.KindReviewerPromote, protocol.KindReviewerDemote, protocol.KindPolicyDismiss, protocol.KindBudgetExtend,
+	protocol.KindReviewerPromote, protocol.KindReviewerDemote, protocol.KindPolicyDismiss, protocol.KindBudgetExtend, protocol.KindClaim, protocol.KindRelease,
 	protocol.KindReasoningStart, protocol.KindReasoningThought, protocol.KindReasoningObservation,
 	protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion,
 	protocol.KindReasoningConclusion, protocol.KindReasoningCancel,

@@ -29,6 +29,7 @@ func (s *Space) deliver(entries []*journal.Entry) {
 		if e.Envelope.Seq > head { // else it was read when the space was opened
 			s.track(e, false)
 			s.count(entries[i])
+			s.tools.Apply(e)
 		}
 		if !followed {
 			e.DropParsed() // nothing reads it from the ring

@@ -32,6 +32,8 @@ type Hub struct {
 	failures  admission.Failures
 	// streamBytes is the size of the texts of streams in memory.
 	streamBytes atomic.Int64
+	// toolBytes is the size of the schemas of tools in memory.
+	toolBytes atomic.Int64
 
 	mu     sync.Mutex
 	config func(name string) (*authority.Config, bool)
@@ -227,6 +229,7 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 			for _, s := range h.openSpaces() {
 				s.expire(last, now)
 				s.announceDue(now)
+				s.releaseClaims(ctx, now)
 				s.ring.Expire(now.Add(-ringAge))
 				h.retire(s, now)
 			}

@@ -144,6 +144,7 @@ func (s *Space) enter(m *Member) error {
 		m.seq, m.pos = head, pos
 	}
 	s.connected.Add(m)
+	s.tools.Forget(m.ID) // another process may have other tools
 	if m.Tools {
 		p.toolHosts++
 	}
@@ -163,6 +164,7 @@ func (s *Space) Leave(m *Member) {
 	}
 	m.who.connections--
 	m.who.lastSeen = s.now()
+	s.tools.Forget(m.ID)
 	if m.Tools {
 		m.who.toolHosts--
 	}

@@ -24,6 +24,7 @@ func (h *Hub) newSpace(cfg *authority.Config, name string) *Space {
 	s.state.Store(authority.NewState(cfg))
 	s.contexts = ring.NewContexts()
 	s.texts.Total = &h.streamBytes
+	s.tools.Total = &h.toolBytes
 	return s
 }
 
@@ -114,7 +115,7 @@ func (s *Space) view() *admission.View {
 		Now: h.services.Clock, NewID: h.services.NewID, NewToken: h.services.NewToken,
 		Draining: &h.draining, Failures: &h.failures, Administered: h.services.Administered,
 
-		State: &s.state, Ring: s.ring, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts, Usage: &s.usage,
+		State: &s.state, Ring: s.ring, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts, Usage: &s.usage, Tools: &s.tools,
 
 		Name: s.name, Proof: s.proof, Log: s.log, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
 	}
@@ -198,6 +199,7 @@ func (s *Space) release() {
 		s.ring.Drop()
 	}
 	s.texts.Drop()
+	s.tools.Drop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.participants {

@@ -130,12 +130,20 @@ func (s *Space) setRemote(there []Connected) {
 	s.remote = remote
 	var went []protocol.ParticipantID
 	for _, c := range there {
-		if _, known := before[c.ID]; !known {
+		was, known := before[c.ID]
+		if !known {
 			s.presenceChangedLocked(c.ID)
+		}
+		if was != c {
+			s.tools.Forget(c.ID)
 		}
 	}
 	for id := range before {
-		if _, stays := remote[id]; !stays && !s.hereLocked(id) {
+		_, stays := remote[id]
+		if !stays {
+			s.tools.Forget(id)
+		}
+		if !stays && !s.hereLocked(id) {
 			went = append(went, id)
 		}
 	}

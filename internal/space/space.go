@@ -33,6 +33,7 @@ type Space struct {
 	streams  ring.Streams
 	texts    ring.StreamTexts
 	usage    atomic.Pointer[authority.Usage] // nil: nothing is limited
+	tools    ring.Tools
 
 	admission *admission.View // of the parts above; nil until the log has been read
 
@@ -61,6 +62,8 @@ type Space struct {
 		reported time.Time // when it was last sent
 		due      bool
 	}
+
+	claimants map[protocol.ParticipantID]time.Time // when each was seen last; used by releaseClaims alone
 
 	connected readSet[*Member]
 	cursors   readSet[*Cursor]

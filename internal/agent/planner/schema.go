@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"io"
 	"sort"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/meup-protocol/meup/protocol"
+	"github.com/meup-protocol/meup/schemas"
 )
 
 // maxArgumentDepth bounds the nesting of arguments and schemas, since the
@@ -35,7 +34,7 @@ func Validate(inputSchema, arguments json.RawMessage) error {
 	if noSchema(inputSchema) {
 		return nil
 	}
-	if err := checkNumbers(doc.Root()); err != nil {
+	if err := schemas.CheckNumbers(doc.Root()); err != nil {
 		return fmt.Errorf("arguments: %w", err)
 	}
 	compiled, err := compiledSchemas.get(inputSchema)
@@ -124,7 +123,7 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
-	if err := checkNumbers(doc.Root()); err != nil {
+	if err := schemas.CheckNumbers(doc.Root()); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	c := jsonschema.NewCompiler()
@@ -140,49 +139,4 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	return s, nil
-}
-
-// Bounds of numbers. The validator converts all numbers to fractions of
-// arbitrary precision: 1e999999 costs it megabytes, and it panics at 1e9999999.
-// Numbers within these bounds, in bytes and in exponent, are cheap and cover
-// every float64.
-const (
-	maxNumber   = 1_000
-	maxExponent = 400
-)
-
-// checkNumbers returns an error if v contains a number beyond the bounds.
-func checkNumbers(v protocol.Value) error {
-	switch v.Type() {
-	case protocol.TypeObject:
-		for _, x := range v.Members {
-			if err := checkNumbers(x); err != nil {
-				return err
-			}
-		}
-	case protocol.TypeArray:
-		for x := range v.Elements {
-			if err := checkNumbers(x); err != nil {
-				return err
-			}
-		}
-	case protocol.TypeNumber:
-		return checkNumber(string(v.Raw()))
-	}
-	return nil
-}
-
-func checkNumber(s string) error {
-	if len(s) > maxNumber {
-		return fmt.Errorf("a number of %d characters is longer than the %d that are taken", len(s), maxNumber)
-	}
-	at := strings.IndexAny(s, "eE")
-	if at < 0 {
-		return nil
-	}
-	e, err := strconv.Atoi(s[at+1:])
-	if err != nil || e < -maxExponent || e > maxExponent {
-		return fmt.Errorf("the number %.40s has an exponent beyond the %d that is taken", s, maxExponent)
-	}
-	return nil
 }

@@ -98,6 +98,7 @@ func TestOpenAPI_Responses(t *testing.T) {
 		{"GET", "/api/chat/history", "/api/chat/history", "alice", "", 400},
 		{"GET", "/api/spaces", "/api/spaces", "alice", "", 200},
 		{"GET", inSpace + "/participants", "/api/spaces/lab/participants", "alice", "", 200},
+		{"GET", inSpace + "/claims", "/api/spaces/lab/claims", "planner", "", 200},
 		{"GET", inSpace + "/policy", "/api/spaces/lab/policy", "alice", "", 200},
 		{"GET", inSpace + "/policy", "/api/spaces/lab/policy", "planner", "", 403},
 		{"GET", inSpace + "/suggestions", "/api/spaces/lab/suggestions?since=7d", "alice", "", 200},

@@ -88,6 +88,7 @@ var operations = map[string]operation{
 	"GET /api/chat/history":                         {id: "chatHistory", tag: tagTurns, out: "history job session", types: "text/markdown", params: "thread_id job_id session_id space limit before", summary: "Returns a thread, a job or a session of one of the token's spaces.", details: "Exactly one of thread_id, job_id and session_id is required."},
 	"GET /api/spaces":                               {id: "spaces", tag: tagSpaces, out: "spaces", summary: "Lists the spaces that the token is valid for."},
 	"GET /api/spaces/{space}/participants":          {id: "participants", tag: tagSpaces, out: "participants", summary: "Lists the connected participants."},
+	"GET /api/spaces/{space}/claims":                {id: "claims", tag: tagSpaces, out: "claims", summary: "Lists the paths and names that participants have claimed."},
 	"GET /api/spaces/{space}/policy":                {id: "policy", tag: tagSpaces, out: "policy", summary: "Returns what the configuration in force says about a space, for participants that observe it or may change rights."},
 	"GET /api/spaces/{space}/budgets":               {id: "budgets", tag: tagSpaces, out: "budgets", summary: "Lists the budgets of the day that the participant may see, and what was used of them."},
 	"GET /api/admin/spaces":                         {id: "directory", tag: tagSpaces, out: "directory", params: "space", summary: "Lists all spaces with their participants and tokens, for the administrative space.", details: "404 if the gateway has no administrative space."},
@@ -120,5 +121,5 @@ var operations = map[string]operation{
 	"GET /v1/responses/{id}":                        {id: "response", tag: tagAdapters, docs: specOpenAI, types: "text/event-stream", summary: "Returns a response."},
 	"POST /v1/metrics":                              {id: "otlpMetrics", tag: tagAdapters, docs: specOTLP, summary: "Receives metrics of coding agents about tokens and costs over OTLP/HTTP, in JSON or Protobuf.", params: "space Meup-Space"},
 	"POST /v1/traces":                               {id: "traces", tag: tagAdapters, docs: specOTLP, summary: "Receives traces over OTLP/HTTP, in JSON or Protobuf.", params: "space Meup-Space"},
-	"POST /api/spaces/{space}/hooks/{program}":      {id: "hooks", tag: tagAdapters, params: "prompts wait approval headless fail", body: "any", out: "any", summary: "Receives a hook of a coding agent: claude, codex or cursor."},
+	"POST /api/spaces/{space}/hooks/{program}":      {id: "hooks", tag: tagAdapters, params: "prompts claims wait approval headless fail", body: "any", out: "any", summary: "Receives a hook of a coding agent: claude, codex or cursor."},
 }

@@ -84,6 +84,7 @@ var parameters = map[string]parameter{
 	"mcp.space":             {schema: text, text: aSpace},
 	"decisions.participant": {schema: text, text: "only calls that this participant wanted, decided on or runs"},
 	"participant":           {schema: text, text: "one connected participant as an MCP server"},
+	"claims":                {schema: oneOf("auto"), text: "claims the paths of calls whose capabilities require it"},
 	"prompts":               {schema: oneOf("chat"), text: "publish prompts as chats"},
 	"wait":                  {schema: seconds, text: "how long Stop waits for a chat, in seconds"},
 	"approval":              {schema: seconds, text: "how long a call waits for its decision, in seconds"},

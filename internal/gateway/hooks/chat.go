@@ -78,7 +78,7 @@ func (h *hook) conclude(ctx context.Context) (bool, error) {
 		return false, h.publishMessage(ctx, &message{last, short(last, maxMessage), ""})
 	}
 	_, left := h.session.end()
-	if err := h.settle(ctx, left); err != nil {
+	if err := errors.Join(h.settle(ctx, left), h.releasePaths(ctx)); err != nil {
 		return false, err
 	}
 	text := short(last, maxResult)

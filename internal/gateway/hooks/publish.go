@@ -400,7 +400,7 @@ func (h *hook) sessionEnded(ctx context.Context) error {
 // cancelTurn closes the open turn without a conclusion.
 func (h *hook) cancelTurn(ctx context.Context, reason string) error {
 	t, left := h.session.end()
-	err := h.settle(ctx, left)
+	err := errors.Join(h.settle(ctx, left), h.releasePaths(ctx))
 	if t == nil {
 		return err
 	}

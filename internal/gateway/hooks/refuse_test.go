@@ -170,7 +170,7 @@ func TestServer_UnreadableAddress(t *testing.T) {
 		t.Error("a request to the space, want none")
 	})})
 	for query, reason := range map[string]string{
-		"headles=true":              `\"headles\" of the address is not known; it has approval, fail, headless, prompts, wait`,
+		"headles=true":              `\"headles\" of the address is not known; it has approval, claims, fail, headless, prompts, wait`,
 		"Approval=60":               `\"Approval\" of the address is not known`,
 		"fial=open":                 `\"fial\" of the address is not known`,
 		"approval=60&approval=3600": "the parameter approval of the address is given more than once",

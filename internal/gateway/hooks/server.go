@@ -45,6 +45,7 @@ type Caller struct {
 	// Space is the space of the request.
 	Space interface {
 		Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, named bool)
+		NeedsClaims(id protocol.ParticipantID, e *protocol.Envelope) []string
 		Paused() []protocol.ParticipantID
 	}
 	// Release returns the memory that is reserved for the request, before it waits.
@@ -151,6 +152,7 @@ func failure(err error) *protocol.Error {
 
 // settings are the parameters of the address.
 type settings struct {
+	claims   bool          // claim the paths of calls that need it
 	prompts  bool          // publish prompts as chats
 	headless bool          // PreToolUse waits for the decision about a call, since the agent asks no user
 	wait     time.Duration // how long Stop waits for a chat
@@ -165,12 +167,13 @@ func failsOpen(r *http.Request) bool { return r.URL.Query().Get("fail") == "open
 
 var (
 	errPrompts  = errors.New("prompts: expected chat")
+	errClaims   = errors.New("claims: expected auto")
 	errFail     = errors.New("fail: expected open")
 	errHeadless = errors.New("headless: expected true or false")
 )
 
 // parameters are the names of the settings.
-var parameters = []string{"approval", "fail", "headless", "prompts", "wait"}
+var parameters = []string{"approval", "claims", "fail", "headless", "prompts", "wait"}
 
 func readSettings(r *http.Request, p *program) (settings, error) {
 	out := settings{headless: !p.asks}
@@ -192,6 +195,13 @@ func readSettings(r *http.Request, p *program) (settings, error) {
 		out.prompts = true
 	default:
 		return out, errPrompts
+	}
+	switch q.Get("claims") {
+	case "":
+	case "auto":
+		out.claims = true
+	default:
+		return out, errClaims
 	}
 	if text := q.Get("fail"); text != "" && text != "open" {
 		return out, errFail

@@ -100,6 +100,7 @@ type session struct {
 	warned    bool                               // the user was told
 	agents    map[string]protocol.ContextPath    // contexts of subagents
 	calls     map[string]*call                   // without a result, by their keys; a random one if no event announced it
+	claims    []protocol.ID                      // of the open turn
 	announced uint64                             // calls so far
 	uses      map[string]int                     // of the open turn: how often a call was finished, by its use
 	texts     map[string]string                  // the displayed parts of messages, by message_id

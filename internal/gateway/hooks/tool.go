@@ -67,6 +67,13 @@ func (h *hook) beforeTool() (answer, error) {
 	}
 	request.Payload = h.callPayload("jsonrpc", "2.0", "id", string(request.ID))
 	allowed, named := h.caller.Space.Rights(h.caller.ID, &request)
+	if !allowed && h.claims {
+		why, err := h.claimPaths(ctx, &request)
+		if err != nil || why != "" {
+			return h.answerTool("deny", why), err
+		}
+		allowed, named = h.caller.Space.Rights(h.caller.ID, &request)
+	}
 	because := ""
 	if allowed {
 		_, err = h.publish(ctx, request)

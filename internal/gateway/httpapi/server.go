@@ -108,6 +108,7 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/contexts", s.inSpace(s.contexts))
 	handle("GET /api/spaces/{space}/contexts/{path...}", s.inSpace(s.contexts))
 	handle("GET /api/spaces/{space}/participants", s.inSpace(s.participants))
+	handle("GET /api/spaces/{space}/claims", s.inSpace(s.claims))
 	handle("GET /api/spaces/{space}/policy", s.inSpace(ofPolicy(s.policy)))
 	handle("GET /api/spaces/{space}/suggestions", s.inSpace(ofPolicy(s.suggestions)))
 	handle("POST /api/spaces/{space}/backtest", s.inSpace(ofPolicy(s.backtest)))

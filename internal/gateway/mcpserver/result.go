@@ -81,12 +81,17 @@ func rawResult(result []byte, revision string) *forwarded {
 	return out
 }
 
-// refusal returns an error of the API as a JSON-RPC error.
+// refusal returns an error of the API as a JSON-RPC error. Arguments that do not fit the schema of a
+// tool are invalid params.
 func refusal(err error) error {
 	var refused *protocol.Error
 	if !errors.As(err, &refused) {
 		return err
 	}
-	data, _ := json.Marshal(map[string]any{"error": refused.Code}) // a text
-	return &jsonrpc.Error{Code: codeFailed, Message: refused.Message, Data: data}
+	code, fields := codeFailed, map[string]any{"error": refused.Code}
+	if refused.Code == protocol.CodeInvalidPayload {
+		code, fields["path"] = jsonrpc.CodeInvalidParams, refused.Path
+	}
+	data, _ := json.Marshal(fields) // texts
+	return &jsonrpc.Error{Code: int64(code), Message: refused.Message, Data: data}
 }

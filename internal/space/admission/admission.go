@@ -43,6 +43,7 @@ type View struct {
 	Streams  *ring.Streams
 	Texts    *ring.StreamTexts
 	Usage    *atomic.Pointer[authority.Usage] // nil inside: nothing is limited
+	Tools    *ring.Tools
 
 	// Of the space.
 	Name string

@@ -43,7 +43,7 @@ const ErrNotDecider = authority.NotDecider("You may not decide on this proposal:
 // may propose, unless a deny rule matches.
 func (c *Case) Decide() capability.Decision {
 	rights, cfg := c.rights(), c.State.Config
-	r := cfg.Request(c.Sender.ID, c.Envelope, c.Payload)
+	r := c.State.Request(c.Sender.ID, c.Envelope, c.Payload, c.Now)
 	d := rights.Decide(&r)
 	switch {
 	case d.Allowed || d.By != nil && d.By.Deny():
@@ -91,6 +91,10 @@ func (c *Case) CheckEffect() error {
 		return err
 	case protocol.KindSpaceKick:
 		return c.State.CheckKick(c.Payload)
+	case protocol.KindClaim:
+		return c.State.CheckClaim(c.Envelope, c.Payload)
+	case protocol.KindRelease:
+		return c.State.CheckRelease(c.Envelope, c.Payload)
 	}
 	return nil
 }

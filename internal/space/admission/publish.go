@@ -296,6 +296,11 @@ func (b *batch) check(ctx context.Context, p *candidate) error {
 	if err := b.current(ctx, func() error { return b.authorize(ctx, p) }); err != nil {
 		return err
 	}
+	if e.Kind == protocol.KindMCPRequest || e.Kind == protocol.KindMCPProposal {
+		if err := b.checkArguments(ctx, p); err != nil {
+			return err
+		}
+	}
 	return b.redact(ctx, p)
 }
 

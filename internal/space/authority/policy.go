@@ -64,7 +64,7 @@ func (st *State) Judge(id protocol.ParticipantID, to []protocol.ParticipantID, a
 		return Refused, nil
 	}
 	rights := st.Ledger.Effective(id, now)
-	r := st.Config.Request(id, &protocol.Envelope{Kind: protocol.KindMCPRequest, To: to, Context: at}, call)
+	r := st.Request(id, &protocol.Envelope{Kind: protocol.KindMCPRequest, To: to, Context: at}, call, now)
 	d := rights.Decide(&r)
 	if d.Allowed {
 		return Allowed, d.By

@@ -43,6 +43,7 @@ const (
 //	version checksum
 //	log id, seq, id of the last state entry, number of state entries, clock
 //	members, kicked, pauses, modes of reviewers
+//	claims
 //	position of the ledger, holdings
 //	directory
 //	extensions of budgets
@@ -68,6 +69,7 @@ func (st *State) encode(logID string, now time.Time) []byte {
 	}
 	w.end()
 	st.appendModes(&w)
+	st.appendClaims(&w)
 	st.appendHoldings(&w)
 	w.text(st.Directory.Encode())
 	st.appendExtensions(&w)
@@ -170,6 +172,7 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 	st.kicked = read(&r, func(protocol.ParticipantID) (none struct{}) { return none })
 	st.pauses = read(&r, func(protocol.ParticipantID) time.Time { return r.time() })
 	st.modes = read(&r, func(protocol.ParticipantID) ModeChange { return r.modeChange() })
+	st.restoreClaims(&r)
 	st.Ledger = st.Ledger.Restored(r.number(), elements(&r, r.holding))
 	st.Directory = r.directory()
 	st.extended = read(&r, r.extension)

@@ -427,6 +427,8 @@ func TestSnapshot_Version(t *testing.T) {
 	l.add(protocol.KindReviewerPromote, `{"participant_id":"rev","reason":"so"}`)
 	l.add(protocol.KindReviewerDemote, `{"participant_id":"other"}`)
 	l.add(protocol.KindBudgetExtend, `{"participant_id":"a","cost":1.5,"currency":"USD","tokens":1000}`)
+	l.add(protocol.KindClaim, `{"paths":["/r/a","/r/b"],"names":["x"],"ttl_seconds":60,"reason":"y"}`)
+	l.add(protocol.KindRelease, `{"paths":["/r/b"]}`)
 	sum := sha256.Sum256(l.fold().encode("log", later))
 	if got := hex.EncodeToString(sum[:8]); snapshotVersion != 5 || got != "9abad33ccb736a62" {
 		t.Errorf("version %d has the digest %s: change the version if another state is derived from the same log, and then this test", snapshotVersion, got)

@@ -42,6 +42,7 @@ type State struct {
 	invitations pmap.Map[string, Invitation]                 // by the hash of the token
 	expiry      pmap.Map[string, string]                     // hashes of the ones that expire, by pmap.TimeKey
 	extended    pmap.Map[protocol.ParticipantID, Extension]  // budgets; "": of the space
+	claims      claims
 	// Directory is what the administrative space has made; empty in other spaces.
 	Directory Directory
 }
@@ -169,7 +170,7 @@ func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
 // envelope, and whether the one that does names the participant as the
 // recipient.
 func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now time.Time) (allowed, named bool) {
-	r := st.Config.Request(id, e, e.ParsePayload())
+	r := st.Request(id, e, e.ParsePayload(), now)
 	d := st.Ledger.Effective(id, now).Decide(&r)
 	return d.Allowed, d.Allowed && d.By.NamesRecipient(id)
 }
@@ -310,6 +311,10 @@ func (st *State) Fold(e *journal.Entry) error {
 		return st.invite(e, payload)
 	case protocol.KindSpaceKick:
 		st.kick(protocol.ParticipantIn(payload, "participant_id"))
+	case protocol.KindClaim:
+		return st.claim(&e.Envelope, payload)
+	case protocol.KindRelease:
+		return st.release(&e.Envelope, payload)
 	case protocol.KindParticipantPause:
 		st.pause(&e.Envelope, payload)
 	case protocol.KindParticipantResume:
@@ -343,6 +348,7 @@ func (st *State) administer(e *protocol.Envelope, payload protocol.Value) error 
 func (st *State) kick(id protocol.ParticipantID) {
 	st.dropForgotten(id)
 	st.kicked = st.kicked.Set(id, struct{}{})
+	st.dropClaims(id)
 }
 
 // dropForgotten deletes the membership of a guest that was forgotten, which a snapshot

@@ -155,6 +155,7 @@ func newInstall(env *program.Environment, target func(*cobra.Command) (*Target, 
 	p.register(c)
 	fl := c.Flags()
 	fl.BoolVar(&p.yes, "yes", false, "do not ask before writing")
+	fl.BoolVar(&h.Claims, "claims", false, "claim the files of calls whose capabilities require claims, until the end of the turn")
 	fl.BoolVar(&h.Prompts, "prompts", false, "publish the user's prompts as chats, and the final texts as their answers")
 	fl.BoolVar(&h.Headless, "headless", false, "for claude -p: wait for permissions before a call, since there is no user to ask")
 	fl.BoolVar(&h.FailOpen, "fail-open", false, "leave calls to the agent's own rules while the space cannot be asked; they are blocked otherwise")

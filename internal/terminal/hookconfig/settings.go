@@ -25,6 +25,7 @@ type Hooks struct {
 	TokenEnv  string        // environment variable of the agent that holds the token
 	TokenFile string        // for hooks that are commands, instead of TokenEnv
 	Command   string        // the program meup, for hooks that are commands
+	Claims    bool          // paths are claimed when a capability requires it
 	Prompts   bool          // prompts are published as chats
 	Headless  bool          // the agent has no terminal
 	Wait      time.Duration // how long the end of a turn waits for a chat
@@ -45,6 +46,9 @@ func (h *Hooks) url() *url.URL {
 	q := url.Values{}
 	if h.Approval > 0 {
 		q.Set("approval", strconv.Itoa(int(h.Approval/time.Second)))
+	}
+	if h.Claims {
+		q.Set("claims", "auto")
 	}
 	if h.FailOpen {
 		q.Set("fail", "open")

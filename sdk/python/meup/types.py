@@ -205,6 +205,19 @@ class Chat(TypedDict, total=False):
     format: Literal["plain", "markdown"]
 
 
+class Claim(TypedDict, total=False):
+    """The sender works on these files, folders or other things, and nobody else should until it releases them."""
+
+    # absolute paths of files, or of folders with everything in them
+    paths: list[str]
+    # names of other things, as the participants agree on them
+    names: list[str]
+    # a number of seconds above 0; 600 if absent, and at most 86400
+    ttl_seconds: float
+    # why, for people to read; at most 512 characters
+    reason: str
+
+
 class Feedback(TypedDict, total=False):
     """What the sender thinks of the envelope named in correlationId: an answer, a step of reasoning, or a call. Of
     several by one participant about one envelope, the last one counts."""
@@ -482,6 +495,17 @@ class ReasoningThought(TypedDict, total=False):
     references: Any
 
 
+class Release(TypedDict, total=False):
+    """The sender no longer claims what the claim in correlationId or the payload names."""
+
+    # absolute paths, with everything below them
+    paths: list[str]
+    # names of other things
+    names: list[str]
+    # why, for people to read; at most 512 characters
+    reason: str
+
+
 class ReviewerDemote(TypedDict, total=False):
     """From now on the reviewer decides nothing. A demotion that names a decision of the reviewer in correlationId
     says that this decision was wrong."""
@@ -619,6 +643,7 @@ PAYLOADS: dict[str, Any] = {
     "chat.acknowledge": ChatAcknowledge,
     "chat.cancel": ChatCancel,
     "chat": Chat,
+    "claim": Claim,
     "feedback": Feedback,
     "mcp.opinion": McpOpinion,
     "mcp.proposal": McpProposal,
@@ -644,6 +669,7 @@ PAYLOADS: dict[str, Any] = {
     "reasoning.question": ReasoningQuestion,
     "reasoning.start": ReasoningStart,
     "reasoning.thought": ReasoningThought,
+    "release": Release,
     "reviewer.demote": ReviewerDemote,
     "reviewer.promote": ReviewerPromote,
     "space.invite": SpaceInvite,

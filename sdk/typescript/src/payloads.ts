@@ -24,6 +24,7 @@ export type ErrorCode =
   | "outcome_unknown"
   | "proposal_mismatch"
   | "proposal_settled"
+  | "claimed"
   | "unauthorized_stream_write"
   | "stream_not_found"
   | "target_not_found"
@@ -221,6 +222,19 @@ export type Chat = {
   readonly format?: "plain" | "markdown";
   readonly [key: string]: unknown;
 } & ({ readonly message: unknown } | { readonly text: unknown });
+
+/** The sender works on these files, folders or other things, and nobody else should until it releases them. */
+export type Claim = {
+  /** Absolute paths of files, or of folders with everything in them */
+  readonly paths?: readonly string[];
+  /** Names of other things, as the participants agree on them */
+  readonly names?: readonly string[];
+  /** A number of seconds above 0; 600 if absent, and at most 86400 */
+  readonly ttl_seconds?: number;
+  /** Why, for people to read; at most 512 characters */
+  readonly reason?: string;
+  readonly [key: string]: unknown;
+} & ({ readonly paths: unknown } | { readonly names: unknown });
 
 /** What the sender thinks of the envelope named in correlationId: an answer, a step of reasoning, or a call. Of several by one participant about one envelope, the last one counts. */
 export type Feedback = {
@@ -484,6 +498,17 @@ export type ReasoningThought = {
   readonly [key: string]: unknown;
 } & ({ readonly message: unknown } | { readonly content: unknown });
 
+/** The sender no longer claims what the claim in correlationId or the payload names. */
+export type Release = {
+  /** Absolute paths, with everything below them */
+  readonly paths?: readonly string[];
+  /** Names of other things */
+  readonly names?: readonly string[];
+  /** Why, for people to read; at most 512 characters */
+  readonly reason?: string;
+  readonly [key: string]: unknown;
+};
+
 /** From now on the reviewer decides nothing. A demotion that names a decision of the reviewer in correlationId says that this decision was wrong. */
 export type ReviewerDemote = {
   /** The reviewer */
@@ -620,6 +645,7 @@ export interface Payloads {
   readonly "chat.acknowledge": ChatAcknowledge;
   readonly "chat.cancel": ChatCancel;
   readonly "chat": Chat;
+  readonly "claim": Claim;
   readonly "feedback": Feedback;
   readonly "mcp.opinion": McpOpinion;
   readonly "mcp.proposal": McpProposal;
@@ -645,6 +671,7 @@ export interface Payloads {
   readonly "reasoning.question": ReasoningQuestion;
   readonly "reasoning.start": ReasoningStart;
   readonly "reasoning.thought": ReasoningThought;
+  readonly "release": Release;
   readonly "reviewer.demote": ReviewerDemote;
   readonly "reviewer.promote": ReviewerPromote;
   readonly "space.invite": SpaceInvite;

@@ -1,0 +1,159 @@
+package command
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/kit/program"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// claimFlags are the flags of claim and release.
+type claimFlags struct {
+	names         []string
+	claim, reason string
+	duration      time.Duration
+	json          bool
+}
+
+// Claims returns the commands claims, claim and release.
+func Claims(s *connect.Settings) []*cobra.Command {
+	var asJSON bool
+	list := &cobra.Command{
+		Use: "claims", Short: "Lists the paths and names that participants work on",
+		Long: `claims lists the paths and names that participants have claimed, with the holder,
+the end and the reason of each.
+
+Exit codes: those of meup.`,
+		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return connect.Finish(c.Context(), listClaims(c, s, asJSON)) },
+	}
+	list.Flags().BoolVar(&asJSON, "json", false, "print the claims as one JSON object")
+	var taken, given claimFlags
+	claim := &cobra.Command{
+		Use: "claim [PATH…]", Short: "Claims files and folders, so that nobody else works on them",
+		Long: `claim says that you work on files, folders with everything in them, or other things
+(--name), until meup release or the time of --for. It is rejected if somebody else
+holds one of them. Relative paths are of the working directory.
+` + receiptHelp + `
+
+Exit codes: 0 claimed; 1 rejected or failed; 2 usage error; 4 no connection, or
+the token is not valid.`,
+		Example: `  meup claim docs internal/api.go --for 30m --reason 'the new API'
+  meup claim --name release`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return connect.Finish(c.Context(), sendClaim(c, s, protocol.KindClaim, &taken, args))
+		},
+	}
+	claim.Flags().DurationVar(&taken.duration, "for", 0, "how long, at most 24h (default 10m)")
+	release := &cobra.Command{
+		Use: "release [PATH…]", Short: "Releases what you have claimed",
+		Long: `release ends your claims of these paths with everything below them, of names, or of
+what one claim named (--claim).
+` + receiptHelp + `
+
+Exit codes: 0 released, or not held; 1 rejected or failed; 2 usage error; 4 no
+connection, or the token is not valid.`,
+		Example: `  meup release docs
+  meup release --claim 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return connect.Finish(c.Context(), sendClaim(c, s, protocol.KindRelease, &given, args))
+		},
+	}
+	release.Flags().StringVar(&given.claim, "claim", "", "id of the claim to release")
+	for c, f := range map[*cobra.Command]*claimFlags{claim: &taken, release: &given} {
+		fl := c.Flags()
+		fl.StringArrayVar(&f.names, "name", nil, "name of something that is no file; may be repeated")
+		fl.StringVar(&f.reason, "reason", "", "reason, visible to the participants of the space")
+		fl.BoolVar(&f.json, "json", false, `print {"id":…,"seq":…}`)
+	}
+	return []*cobra.Command{list, claim, release}
+}
+
+func sendClaim(c *cobra.Command, s *connect.Settings, kind protocol.Kind, f *claimFlags, paths []string) error {
+	if len(paths)+len(f.names) == 0 && f.claim == "" {
+		return program.Usagef("expected a PATH or --name")
+	}
+	if f.duration < 0 {
+		return program.Usagef("--for: expected a time such as 10m")
+	}
+	payload := make(map[string]any)
+	var absolute []string
+	for _, path := range paths {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		absolute = append(absolute, filepath.ToSlash(path))
+	}
+	if absolute != nil {
+		payload["paths"] = absolute
+	}
+	if f.names != nil {
+		payload["names"] = f.names
+	}
+	if f.reason != "" {
+		payload["reason"] = f.reason
+	}
+	if f.duration > 0 {
+		payload["ttl_seconds"] = f.duration.Seconds()
+	}
+	text, err := json.Marshal(payload)
+	if err != nil {
+		return err
+	}
+	e := protocol.Envelope{Kind: kind, Payload: text}
+	if f.claim != "" {
+		e.Correlation = protocol.CorrelateTo(protocol.ID(f.claim))
+	}
+	t, err := s.Target(c)
+	if err != nil {
+		return err
+	}
+	err = Send(c, t, e, f.json)
+	if errors.Is(err, &protocol.Error{Code: protocol.CodeClaimed}) {
+		return fmt.Errorf("%w (meup claims lists them)", err)
+	}
+	return err
+}
+
+func listClaims(c *cobra.Command, s *connect.Settings, asJSON bool) error {
+	t, err := s.Target(c)
+	if err != nil {
+		return err
+	}
+	list, err := t.API.Claims(c.Context(), t.Space)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(list)
+	}
+	out := bufio.NewWriter(c.OutOrStdout())
+	for i := range list.Claims {
+		fmt.Fprintln(out, claimLine(&list.Claims[i]))
+	}
+	return out.Flush()
+}
+
+// claimLine returns a claim as one line.
+func claimLine(x *api.Claim) string {
+	what := x.Path
+	if what == "" {
+		what = "name " + x.Name
+	}
+	line := fmt.Sprintf("%s  %s until %s", termsafe.Words(what), termsafe.Words(string(x.By)), x.ExpiresAt.Local().Format(time.DateTime))
+	if x.Reason != "" {
+		line += "  " + termsafe.Cut(termsafe.Words(x.Reason), 200)
+	}
+	return line
+}
