@@ -70,6 +70,7 @@ func TestPage(t *testing.T) {
 		{"an approval that lasts", pageScopes},
 		{"what became of proposals", pageFates},
 		{"a decision counts before the tool answers", pageDecisionCounts},
+		{"a reviewer is promoted, and put back into shadow", pageReviewers},
 		{"filters", pageFilters},
 		{"search", pageSearch},
 		{"an envelope as it was sent", pageRaw},

@@ -144,7 +144,21 @@ func TestDeciders_Rules(t *testing.T) {
 	r.must("agent", proposal("p2", "delete_all")) // only people decide, so no rule does
 	r.must("agent", proposalOf("p3", "Bash", "git status"))
 
+	r.must("agent", proposalOf("p4", "Bash", "make")) // what make runs may be rejected: no rule decides
+	for call, want := range map[[2]string][2]bool{    // whether it may be made, and proposed
+		{"Bash", "git status"}: {true, true}, {"drop_table", "x"}: {false, false}, {"delete_all", "x"}: {false, true}, {"Bash", "make"}: {false, true},
+	} {
+		e := protocol.Envelope{From: "agent", Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"files"}, Payload: fmt.Appendf(nil, `{`+callOf+`}`, call[0], call[1])}
+		made, _ := r.Rights("agent", &e)
+		e.Kind, e.To = protocol.KindMCPProposal, nil
+		proposed, _ := r.Rights("agent", &e)
+		if got := [2]bool{made, proposed}; got != want {
+			t.Errorf("%v: %v, want %v", call, got, want)
+		}
+	}
+
 	for call, want := range map[[2]string]authority.Verdict{
+		{"Bash", "make"}:       authority.Asked,
 		{"Bash", "git status"}: authority.Allowed, {"Bash", "git status; $x"}: authority.Asked, {"drop_table", "x"}: authority.Refused,
 		{"delete_all", "x"}: authority.Asked, {"delete_one", "x"}: authority.Asked, {"write_file", "x"}: authority.Asked,
 	} {

@@ -245,7 +245,7 @@ func (r *run) used(q *question, says verdict) {
 		return
 	}
 	st := r.new.at(e.TS)
-	request := st.Config.Request(e.From, e, q.payload)
+	request := st.Request(e.From, e, q.payload, e.TS)
 	d := st.Ledger.Effective(e.From, e.TS).Decide(&request)
 	if d.Allowed {
 		r.Used(e, d.By.String())

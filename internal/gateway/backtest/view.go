@@ -170,7 +170,7 @@ func (q *question) under(st *authority.State) verdict {
 	if e.Kind == protocol.KindMCPProposal {
 		proposed := *e
 		proposed.Kind, proposed.To = protocol.KindMCPRequest, authority.HostOf(q.payload)
-		r := st.Config.Request(e.From, &proposed, q.payload)
+		r := st.Request(e.From, &proposed, q.payload, e.TS)
 		call = rights.Decide(&r)
 		if call.Allowed {
 			return verdict{Allowed, call.By.String(), ""}
@@ -215,7 +215,7 @@ func (q *question) under(st *authority.State) verdict {
 // propose it and no rule of the deciders rejects it.
 func (q *question) proposed(st *authority.State, rights capability.Rights, refused capability.Decision) verdict {
 	e := &q.entry.Envelope
-	r := st.Config.Request(e.From, e, q.payload)
+	r := st.Request(e.From, e, q.payload, e.TS)
 	switch says, by := st.Config.Ask(rights, r); {
 	case by == nil:
 		return refusedBy(refused)

@@ -249,7 +249,7 @@ func (st *State) Ask(u *Usage, e *protocol.Envelope, host protocol.ParticipantID
 // MayCall returns what the rights of a participant say about the call that it proposes.
 func (st *State) MayCall(id protocol.ParticipantID, p *protocol.Envelope, proposed protocol.Value, now time.Time) capability.Decision {
 	call := protocol.Envelope{Kind: protocol.KindMCPRequest, To: HostOf(proposed), Context: p.Context}
-	r := st.Config.Request(id, &call, proposed)
+	r := st.Request(id, &call, proposed, now)
 	return st.Ledger.Effective(id, now).Decide(&r)
 }
 

@@ -166,12 +166,21 @@ func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
 	return st.Ledger.Effective(id, now).Observes()
 }
 
-// Rights reports whether the capabilities of a participant allow it to send an
-// envelope, and whether the one that does names the participant as the
-// recipient.
+// Rights reports whether a participant may send an envelope: by its capabilities, or a call by
+// a rule of the deciders, which also reject proposals. named: what allows it names the participant
+// as the recipient.
 func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now time.Time) (allowed, named bool) {
-	r := st.Request(id, e, e.ParsePayload(), now)
-	d := st.Ledger.Effective(id, now).Decide(&r)
+	payload := e.ParsePayload()
+	rights, r := st.Ledger.Effective(id, now), st.Request(id, e, payload, now)
+	d := rights.Decide(&r)
+	switch {
+	case d.Allowed && e.Kind == protocol.KindMCPProposal:
+		rule := st.Config.RuleOfProposal(e, payload)
+		d.Allowed = rule == nil || !rule.Capability.Deny()
+	case !d.Allowed && e.Kind == protocol.KindMCPRequest && len(st.Config.Deciders.Rules) > 0 && (d.By == nil || !d.By.Deny()):
+		verdict, by := st.Config.Ask(rights, r)
+		d = capability.Decision{Allowed: verdict == Allowed, By: by}
+	}
 	return d.Allowed, d.Allowed && d.By.NamesRecipient(id)
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // panels are the panels with a tab.
-var panels = []string{"proposals", "participants", "tools", "contexts", "search", "timeline", "operator"}
+var panels = []string{"proposals", "participants", "tools", "contexts", "search", "policy", "timeline", "operator"}
 
 func repeat(s string, n int) string { return strings.Repeat(s, n) }
 

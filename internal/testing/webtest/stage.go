@@ -42,6 +42,12 @@ func newStage(t testing.TB, cast ...string) *Stage {
 // capabilities.
 func NewStageWith(t testing.TB, cast []string, others map[string][]string) *Stage {
 	t.Helper()
+	return newStageThatDecides(t, cast, others, nil)
+}
+
+// newStageThatDecides starts the same with settings of proposals.
+func newStageThatDecides(t testing.TB, cast []string, others map[string][]string, proposals map[string]any) *Stage {
+	t.Helper()
 	participants := make(map[string]any)
 	for _, name := range cast {
 		participants[name] = map[string]any{"token": name + "-token", "capabilities": []string{"*"}}
@@ -52,13 +58,17 @@ func NewStageWith(t testing.TB, cast []string, others map[string][]string) *Stag
 	for name, may := range others {
 		participants[name] = map[string]any{"token": name + "-token", "capabilities": may}
 	}
+	space := map[string]any{"participants": participants}
+	if proposals != nil {
+		space["proposals"] = proposals
+	}
 	// JSON is YAML, for any names.
 	config, err := json.Marshal(map[string]any{
 		"limits": map[string]any{
 			"rate": 1000000, "burst": 1000000, "bytes_per_second": "4GiB", "message_bytes": "2MiB", "connections": 64,
 			"open_contexts": 100000, "context_depth": 5,
 		},
-		"spaces": map[string]any{StageSpace: map[string]any{"participants": participants}},
+		"spaces": map[string]any{StageSpace: space},
 	})
 	if err != nil {
 		t.Fatalf("configuration: %v", err)

@@ -65,6 +65,16 @@ export function revoke(recipient: ParticipantID, id: ID, reason: string): Draft 
   return { kind: "capability.revoke", payload: { recipient, grant_id: id, ...(reason !== "" && { reason }) } };
 }
 
+/** Lets a reviewer decide on proposals. */
+export function promote(reviewer: ParticipantID, reason: string): Draft {
+  return { kind: "reviewer.promote", payload: { participant_id: reviewer, ...(reason !== "" && { reason }) } };
+}
+
+/** Puts a reviewer back into shadow; `decision` is the one that was wrong, if there is one. */
+export function demote(reviewer: ParticipantID, reason: string, decision: ID = ""): Draft {
+  return { kind: "reviewer.demote", ...(decision !== "" && { correlationId: decision }), payload: { participant_id: reviewer, ...(reason !== "" && { reason }) } };
+}
+
 /** Removes a participant until it is invited again. */
 export function kick(who: ParticipantID, reason: string): Draft {
   return { kind: "space.kick", payload: { participant_id: who, ...(reason !== "" && { reason }) } };

@@ -22,7 +22,7 @@ import { rate } from "./reduce/feedback.js";
 import { Live } from "./reduce/live.js";
 import { note } from "./reduce/notices.js";
 import * as people from "./reduce/people.js";
-import { decide, expireUntil, lapse, propose, request, settledBy } from "./reduce/proposals.js";
+import { appoint, decide, expireUntil, judge, lapse, propose, request, settledBy } from "./reduce/proposals.js";
 import { question } from "./reduce/questions.js";
 import { grant, revoke } from "./reduce/rights.js";
 import { cancel, conclude, saidInside, start, think, within } from "./reduce/steps.js";
@@ -225,6 +225,13 @@ function dispatch(c: Ctx, e: Logged, taken: ID): string {
     case "mcp.reject":
     case "mcp.withdraw":
       decide(c, e);
+      break;
+    case "mcp.opinion":
+      judge(c, e);
+      break;
+    case "reviewer.promote":
+    case "reviewer.demote":
+      appoint(c, e);
       break;
     case "stream.open":
       openStream(c, e);

@@ -18,6 +18,7 @@ const KINDS: Readonly<Record<string, string>> = {
   "mcp.proposal": "propose tool calls for approval",
   "mcp.withdraw": "withdraw proposals",
   "mcp.reject": "reject proposals",
+  "mcp.opinion": "say what it thinks of proposals",
   "reasoning.*": "share reasoning",
   "reasoning.start": "start reasoning",
   "reasoning.step": "add reasoning steps",
@@ -32,6 +33,10 @@ const KINDS: Readonly<Record<string, string>> = {
   "space.invite": "invite participants",
   "space.kick": "remove participants",
   decide: "approve and reject proposals",
+  "policy.dismiss": "dismiss suggested rules",
+  "reviewer.*": "promote and demote reviewers",
+  "reviewer.promote": "let reviewers decide",
+  "reviewer.demote": "put reviewers back into shadow",
   "participant.*": "pause, resume and query participants",
   "participant.pause": "pause participants",
   "participant.resume": "resume participants",
@@ -133,6 +138,10 @@ export function notice(e: Envelope): string {
       return `invited ${whom}${why}`;
     case "space.kick":
       return `removed ${whom}${why}`;
+    case "reviewer.promote":
+      return `let ${whom} decide on proposals${why}`;
+    case "reviewer.demote":
+      return `put ${whom} back into shadow${why}`;
     case "participant.pause":
       return `paused ${whom}${why}`;
     case "participant.resume":

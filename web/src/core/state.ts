@@ -301,6 +301,10 @@ export interface Proposal extends Versioned {
   readonly explanation: string;
   /** The request that fulfills it. */
   readonly request: ID;
+  /** What participants said of it before it was decided, one of each, in order. */
+  readonly opinions: readonly Opinion[];
+  /** Who said that the decision of a reviewer on it was wrong; null: nobody. */
+  readonly undone: Closing | null;
   /** The approved arguments, if they differ from the proposed ones; undefined otherwise. */
   readonly approvedArgs: unknown;
   /** Approved, with a result. */
@@ -309,6 +313,16 @@ export interface Proposal extends Versioned {
   readonly failed: boolean;
   readonly result: unknown;
   readonly summary: string;
+}
+
+/** What a participant said of a proposal. */
+export interface Opinion {
+  readonly id: ID;
+  readonly from: ParticipantID;
+  readonly at: Millis;
+  readonly verdict: "approve" | "reject" | "abstain";
+  /** The grounds. */
+  readonly reason: string;
 }
 
 /** A question of a tool server that waits for an answer, which its host has passed on. */
@@ -355,6 +369,8 @@ export interface Participant extends Versioned {
   readonly present: boolean;
   /** Set if it has opened a context, or has an explicit capability for reasoning. */
   readonly agent: boolean;
+  /** Set if it has sent an opinion, or was promoted: its decisions may be those of a reviewer. */
+  readonly reviewer: boolean;
   readonly paused: boolean;
   /** When the pause ends, by the server's clock; null: never. */
   readonly pausedUntil: Millis | null;

@@ -13,7 +13,7 @@ import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
 import { opinions, thumbs } from "./feedback.js";
 import { envelopeLink } from "./envelope-link.js";
-import { review } from "./proposal-row.js";
+import { judged, review } from "./proposal-row.js";
 import { thought } from "./prose.js";
 import { plain, pretty, verbatim, who } from "./text.js";
 import { argsLine, longText } from "./format.js";
@@ -84,7 +84,7 @@ export class CallView extends PageElement {
           ${c.outcome === "pending" || c.durationMs === null ? nothing : html`<span>${callDuration(c.durationMs)}</span>`}
         </span>
       </button>
-      ${open ? details(this.shell, c, this.over) : result(this.shell, c)} ${opinions(this.shell, c.id, c.from)}
+      ${open ? details(this.shell, c, this.over) : result(this.shell, c)} ${judged(this.shell, this.shell.shown, this.shell.shown.proposals.get(c.id))} ${opinions(this.shell, c.id, c.from)}
     </div>`;
   }
 

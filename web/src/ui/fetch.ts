@@ -1,14 +1,17 @@
 /** Requests that core/api.ts has no function for. */
 
 import { parse } from "@sdk/json.js";
-import { field, obj, str } from "@sdk/read.js";
+import { obj, str } from "@sdk/read.js";
 
-/** Returns the parsed JSON, or the text of any other type. Rejects with an Error whose message is a sentence for the user. */
-export async function fetchAny(path: string): Promise<unknown> {
+/** The longest wait for a response, milliseconds. */
+const PATIENCE = 20_000;
+
+/** Returns the parsed JSON, or the text of any other type; with a body, of a POST. Rejects with an Error whose message is a sentence for the user. */
+export async function fetchAny(path: string, patience = PATIENCE, body?: string): Promise<unknown> {
   let response: Response;
   let text: string;
   try {
-    response = await fetch(path, { credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(20_000) });
+    response = await fetch(path, { ...(body !== undefined && { method: "POST", body }), credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(patience) });
     text = await response.text();
   } catch {
     throw new Error("The gateway is unreachable.");
@@ -22,5 +25,6 @@ export async function fetchAny(path: string): Promise<unknown> {
     }
   }
   if (response.ok) return value;
-  throw new Error(str(field(obj(value), "message")) || `The gateway responded with ${response.status}.`);
+  const { message, detail } = obj(value);
+  throw new Error([str(message), str(detail)].filter((x) => x !== "").join("\n") || `The gateway responded with ${response.status}.`);
 }

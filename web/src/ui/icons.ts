@@ -23,6 +23,7 @@ const SHAPES = {
   time: svg`<circle cx="12" cy="12" r="8"/><path d="M12 7.5V12l3 2"/>`,
   raw: svg`<path d="M9 5c-2.5 0-3 1-3 3v1.5c0 1.5-.8 2.5-2 2.5 1.2 0 2 1 2 2.5V16c0 2 .5 3 3 3M15 5c2.5 0 3 1 3 3v1.5c0 1.5.8 2.5 2 2.5-1.2 0-2 1-2 2.5V16c0 2-.5 3-3 3"/>`,
   gauge: svg`<path d="M5 18a8.5 8.5 0 1 1 14 0M12 14l4-5"/>`,
+  scale: svg`<path d="M12 4v16m-4 0h8M5 7h14M5 7l-3 7h6L5 7Zm14 0-3 7h6l-3-7Z"/>`,
   copy: svg`<rect x="9" y="9" width="10" height="10" rx="2"/><path d="M15 9V7a2 2 0 0 0-2-2H7a2 2 0 0 0-2 2v6a2 2 0 0 0 2 2h2"/>`,
   plus: svg`<path d="M12 5v14M5 12h14"/>`,
   edit: svg`<path d="M5 19l.8-3.6L15.6 5.6a1.7 1.7 0 0 1 2.4 0l.4.4a1.7 1.7 0 0 1 0 2.4L8.6 18.2 5 19ZM14 7.2l2.8 2.8"/>`,

@@ -28,6 +28,7 @@
  *   | participants   | { id }, or none      | a name in the conversation     |
  *   | trace          | { id } of the turn   | a block                        |
  *   | search         | the query, or none   | "/"                            |
+ *   | policy         | { part }, or none    |                                |
  *
  * The address has the open panel with its parameters. A panel that shows something
  * else opens itself with other parameters, so that a link and Back lead there.
@@ -118,9 +119,9 @@ export interface Shell {
   /**
    * Requests a path below `/api/spaces/NAME/`, such as `contexts` or
    * `envelopes?limit=50`. Rejects with an Error whose message is a sentence for the
-   * user.
+   * user. `patience` is the longest wait; with `body` it is a POST.
    */
-  get(path: string): Promise<unknown>;
+  get(path: string, patience?: Millis, body?: string): Promise<unknown>;
   /** The same for a path of the gateway, such as `/version`; a response that is not JSON is returned as text. */
   getRoot(path: string): Promise<unknown>;
 

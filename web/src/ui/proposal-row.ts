@@ -13,6 +13,7 @@ import { PageElement, define } from "./element.js";
 import { envelopeLink } from "./envelope-link.js";
 import { argsLine, clock } from "./format.js";
 import { icon } from "./icons.js";
+import type { Shell } from "./panel.js";
 import { thought } from "./prose.js";
 import { Nearness } from "./panels/nearness.js";
 import type { SpaceShell } from "./shell.js";
@@ -57,7 +58,7 @@ export class ProposalRow extends PageElement {
         ${p.rationale === "" ? nothing : html`<div class="step-text">${thought(p.rationale)}</div>`}
         <p class="call-args">${argsLine(p.args, 160)}</p>
         ${p.done && shownResult(p.result, p.summary) !== "" ? html`<p class="call-result ${p.failed ? "bad" : ""}">${plain(shownResult(p.result, p.summary))}</p>` : nothing}
-        ${open ? html`<button class="words" @click=${() => this.shell.open("proposals", { id: p.id })}>Review</button>` : nothing}
+        ${judged(this.shell, this.state, p)} ${open ? html`<button class="words" @click=${() => this.shell.open("proposals", { id: p.id })}>Review</button>` : nothing}
       </div>
     </div>`;
   }
@@ -79,6 +80,13 @@ export class ProposalRow extends PageElement {
 }
 
 define("meup-proposal", ProposalRow);
+
+/** What reviewers had to do with a settled proposal; before that, people judge by themselves. Its module is loaded with the first one. */
+export function judged(shell: Shell, s: SpaceState, p: Proposal | undefined): TemplateResult | typeof nothing {
+  if (p === undefined || p.status === "pending" || (p.opinions.length === 0 && s.participants.get(p.decidedBy)?.reviewer !== true)) return nothing;
+  import("./panels/judgment.js").catch(() => undefined); // without it, the decision is still shown
+  return html`<meup-judgment .shell=${shell} .proposal=${p}></meup-judgment>`;
+}
 
 /** Scrolls to the card of a proposal in the conversation; opens the panel if it has none. */
 export function review(shell: SpaceShell, id: ID): void {

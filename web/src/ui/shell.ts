@@ -144,8 +144,8 @@ export class SpaceShell implements Shell {
     return this.room.space.envelope(id) ?? this.api.one(this.space, id);
   }
 
-  get(path: string): Promise<unknown> {
-    return fetchAny(`/api/spaces/${encodeURIComponent(this.space)}/${path}`);
+  get(path: string, patience?: Millis, body?: string): Promise<unknown> {
+    return fetchAny(`/api/spaces/${encodeURIComponent(this.space)}/${path}`, patience, body);
   }
 
   getRoot(path: string): Promise<unknown> {

@@ -23,6 +23,7 @@ export function person(c: Ctx, id: ParticipantID): Mut<Participant> {
     ...known,
     present: c.live.present(id),
     agent: reasons(known.capabilities),
+    reviewer: false,
     paused: false,
     pausedUntil: null,
     kicked: false,

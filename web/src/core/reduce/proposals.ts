@@ -8,7 +8,8 @@ import type { ID, Millis, ParticipantID } from "@sdk/types.js";
 import { answer } from "./answers.js";
 import { settle } from "./blocks.js";
 import { type Noted, begin, callOf, edit, end, quiet } from "./calls.js";
-import type { Ctx, Logged } from "./context.js";
+import { type Ctx, type Logged, closing } from "./context.js";
+import { person } from "./people.js";
 
 /** Handles mcp.proposal. */
 export function propose(c: Ctx, e: Logged): void {
@@ -37,6 +38,8 @@ export function propose(c: Ctx, e: Logged): void {
     reason: "",
     explanation: "",
     request: "",
+    opinions: [],
+    undone: null,
     approvedArgs: undefined,
     done: false,
     failed: false,
@@ -110,6 +113,34 @@ export function decide(c: Ctx, e: Logged): void {
     }
     const status = decision(call.from, e.env);
     if (status !== "pending" && status !== "fulfilled") finish(c, e, call, status, str(field(e.env.payload, "reason")));
+  }
+}
+
+/** Handles mcp.opinion. The first one of each participant counts, before the decision. */
+export function judge(c: Ctx, e: Logged): void {
+  const verdict = str(field(e.env.payload, "verdict"));
+  if (verdict !== "approve" && verdict !== "reject" && verdict !== "abstain") return;
+  person(c, e.env.from).reviewer = true;
+  for (const id of e.references) {
+    const old = c.t.proposals.get(id);
+    if (old === undefined || (old.status !== "pending" && !old.lapsed) || old.opinions.some((x) => x.from === e.env.from)) continue;
+    const p = c.t.edit(c.t.proposals, id);
+    if (p !== undefined) p.opinions = [...old.opinions, { id: e.env.id, from: e.env.from, at: e.at, verdict, reason: str(field(e.env.payload, "reason")) }];
+  }
+}
+
+/** Handles reviewer.promote and reviewer.demote, which may name a decision that was wrong. */
+export function appoint(c: Ctx, e: Logged): void {
+  const id = str(field(e.env.payload, "participant_id"));
+  if (id === "") return;
+  person(c, id).reviewer = true;
+  if (e.env.kind !== "reviewer.demote") return;
+  for (const decision of e.references) {
+    const call = callOf(c, decision);
+    const p = c.t.edit(c.t.proposals, call?.id ?? "");
+    if (call === null || p?.request !== decision) continue;
+    p.undone = closing(e);
+    edit(c, call, (old) => ({ ...old }));
   }
 }
 

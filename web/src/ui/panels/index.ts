@@ -20,6 +20,7 @@ export const panels: readonly Panel[] = [
   { id: "tools", title: "Tools", icon: "tools", element: "meup-tools", load: () => import("./tools.js") },
   { id: "contexts", title: "Contexts", icon: "list", element: "meup-contexts", load: () => import("./contexts.js") },
   { id: "search", title: "Search", icon: "search", element: "meup-search", load: () => import("./search.js") },
+  { id: "policy", title: "Policy", icon: "scale", element: "meup-policy", load: () => import("./policy.js") },
   { id: "timeline", title: "Timeline", icon: "time", element: "meup-timeline", load: () => import("./timeline.js") },
   {
     id: "operator",

@@ -115,6 +115,8 @@ export const parts = css`
     background: var(--bad-soft);
     color: var(--bad);
     font-size: var(--text-s);
+    overflow-wrap: anywhere;
+    white-space: pre-line;
   }
   .warning {
     padding: var(--space-2) var(--space-3);

@@ -7,16 +7,20 @@ import { withdraw } from "../../core/panel-drafts.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
 import type { Draft } from "@sdk/types.js";
 import { lookalikes, suspicious } from "../../core/unicode.js";
+import { waitOf } from "../../core/deciders.js";
 import { define } from "../element.js";
 import type { Shell } from "../panel.js";
+import { judged } from "../proposal-row.js";
+import { onTick } from "../ticker.js";
 import { shared } from "../styles.js";
 import { mark, authorText } from "../author.js";
 import { brief, plain, pretty, who } from "../text.js";
-import { longText } from "../format.js";
+import { clock, longText } from "../format.js";
 import { exact, goButton, monogram, parts, envelopeButton, refused, when } from "./parts.js";
 import type { Approval } from "./approve-form.js";
 import "./approve-form.js";
 import { type ArgsView, proposedArgs, sendsArgumentsOnly } from "./proposal-args.js";
+import { Deciding } from "./deciding.js";
 import { DecisionGuard } from "./decision-guard.js";
 import { cardStyles, differenceStyles } from "./proposal-style.js";
 import { renderOutcome } from "./proposal-outcome.js";
@@ -63,10 +67,26 @@ export class ProposalCard extends LitElement {
   declare private clipped: boolean;
   /** The arguments are in the editor. */
   declare private editing: boolean;
+  private readonly deciding = new Deciding(this);
+  /** When the user may decide; Infinity: now, or never. */
+  private waitsUntil = Infinity;
+  private stopTicker: (() => void) | undefined;
   private readonly guard = new DecisionGuard(this);
   private args: ArgsView = { view: html``, cut: 0 };
   private measured: Element | null = null;
   private readonly sizes = new ResizeObserver(() => requestAnimationFrame(() => this.measureArgs()));
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.stopTicker = onTick(() => {
+      if (this.shell.now() >= this.waitsUntil) this.requestUpdate();
+    });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.stopTicker?.();
+  }
 
   protected override willUpdate(changed: PropertyValues): void {
     if (["proposal", "whole", "raw"].some((x) => changed.has(x))) this.args = proposedArgs(this.proposal, this.whole === true, this.raw === true);
@@ -105,7 +125,7 @@ export class ProposalCard extends LitElement {
       </header>
       ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, (s) => brief(s, plain))}</p>`} ${this.warnings(p)} ${this.argsBox(p)}
       ${p.to.length === 0 ? nothing : html`<p class="faint">Sent only to ${p.to.map((x) => (x === this.shell.you ? "you" : authorText(x))).join(", ")}.</p>`}
-      ${pending ? this.decision(p) : renderOutcome(p, this.shell.you)} ${refused(this.error ?? "")}
+      ${pending ? this.decision(p) : html`${renderOutcome(p, this.shell.you)}${judged(this.shell, this.state, p)}`} ${refused(this.error ?? "")}
       ${this.inline ? nothing : html`<footer class="row">${goButton(this.shell, p.id)}<span class="grow"></span>${envelopeButton(this.shell, p.id)}</footer>`}
     </article>`;
   }
@@ -155,12 +175,27 @@ export class ProposalCard extends LitElement {
 
   private others(p: Proposal): TemplateResult {
     const { shell } = this;
+    const not = this.notYet(p);
+    if (not !== "") return html`<p class="quiet">${not}</p>`;
     const decide = shell.may("decide");
     const call = decide || shell.may("mcp.request");
     const no = decide || shell.may("mcp.reject");
     if (!call && !no) return html`<p class="quiet">You cannot decide this: you may neither call tools nor reject proposals.</p>`;
     if (!call) return html`<div class="row"><button class="button bad" ?disabled=${this.busy} @click=${this.startRejecting}>Reject…</button></div><p class="faint">You can reject this. Approving it requires the right to call tools.</p>`;
     return html`<meup-approve-form .shell=${shell} .proposal=${p} .state=${this.state} .busy=${this.busy === true} .mayReject=${no} @approval=${(e: CustomEvent<Approval>) => void this.approve(e.detail)} @reject=${this.startRejecting} @editing=${(e: CustomEvent<boolean>) => (this.editing = e.detail)}></meup-approve-form>`;
+  }
+
+  /** Says who decides in place of the user, or from when on the user does; "" if the user may decide now. */
+  private notYet(p: Proposal): string {
+    const { roles } = this.deciding;
+    this.waitsUntil = Infinity;
+    if (roles === null) return "";
+    const wait = waitOf(roles, this.shell.you);
+    if (wait === null) return `Only ${list(roles.people.map(([name]) => who(name)))} can decide this.`;
+    if (this.shell.now() >= p.at + wait) return "";
+    this.waitsUntil = p.at + wait;
+    const first = roles.people.filter(([, after]) => after < wait);
+    return `You can decide this from ${clock(this.waitsUntil)} on, if nobody has by then. ${first.length === 0 ? "" : `Until then ${list(first.map(([name]) => who(name)))} can.`}`;
   }
 
   /**
@@ -212,6 +247,11 @@ export class ProposalCard extends LitElement {
     this.dispatchEvent(new CustomEvent("decided", { bubbles: true, composed: true }));
     return true;
   }
+}
+
+/** "alice", "alice or bob", "alice, bob or carol". */
+function list(names: readonly string[]): string {
+  return names.length < 2 ? (names[0] ?? "nobody") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
 
 define("meup-proposal-card", ProposalCard);

@@ -1,1 +1,0 @@
-import{a}from"/assets/chunk-UEIVJUS3.js";import"/assets/chunk-PCHDFJCC.js";import"/assets/chunk-MYHS66OQ.js";import"/assets/chunk-LBX2FACT.js";import"/assets/chunk-6QAC3HRB.js";export{a as EnvelopePanel};

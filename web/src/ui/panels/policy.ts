@@ -1,0 +1,72 @@
+/** Who and what decides on calls: the decisions, the reviewers and their scores, suggested rules, and backtests. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+import { define } from "../element.js";
+import { PanelElement } from "../panel.js";
+import { shared } from "../styles.js";
+import { seesRights } from "./deciding.js";
+import { parts } from "./parts.js";
+import "./backtest.js";
+import "./decisions.js";
+import "./reviewers.js";
+import "./suggestions.js";
+
+const PARTS: readonly (readonly [id: string, title: string, forAll: boolean])[] = [
+  ["decisions", "Decisions", true],
+  ["reviewers", "Reviewers", true],
+  ["suggestions", "Suggestions", false],
+  ["backtest", "Backtest", false],
+];
+
+export class Policy extends PanelElement {
+  static override styles = [
+    shared,
+    parts,
+    css`
+      nav {
+        display: flex;
+        gap: var(--space-1) var(--space-3);
+        flex-wrap: wrap;
+        margin-bottom: var(--space-4);
+        border-bottom: 1px solid var(--line);
+      }
+      nav button {
+        padding: var(--space-1) 0;
+        border-bottom: 2px solid transparent;
+        color: var(--quiet);
+        font-size: var(--text-xs);
+        font-weight: 600;
+      }
+      nav button:hover {
+        color: var(--ink);
+      }
+      nav button[aria-current] {
+        border-color: var(--accent);
+        color: var(--ink);
+      }
+      @media (pointer: coarse) {
+        nav button {
+          min-height: 2.5rem;
+        }
+      }
+    `,
+  ];
+
+  protected override render(): TemplateResult {
+    const { shell, state } = this;
+    const part = this.params?.["part"] ?? "decisions";
+    return html`
+      <nav aria-label="Policy">${PARTS.filter(([, , forAll]) => forAll || seesRights(shell)).map(([id, title]) => html`<button aria-current=${id === part ? "page" : nothing} @click=${() => shell.open("policy", { part: id })}>${title}</button>`)}</nav>
+      ${shell.past ? html`<p class="warning">You are viewing the past. This is how it is now.</p>` : nothing}
+      ${part === "reviewers"
+        ? html`<meup-reviewers .shell=${shell} .state=${state}></meup-reviewers>`
+        : part === "suggestions"
+          ? html`<meup-suggestions .shell=${shell} .state=${state}></meup-suggestions>`
+          : part === "backtest"
+            ? html`<meup-backtest .shell=${shell} .state=${state}></meup-backtest>`
+            : html`<meup-decisions .shell=${shell} .state=${state}></meup-decisions>`}
+    `;
+  }
+}
+
+define("meup-policy", Policy);

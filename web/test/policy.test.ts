@@ -1,0 +1,277 @@
+/** Policy: opinions and mistakes of reviewers, who decides and when, decisions in words, suggested rules and backtests. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { portion, readDeciders, readRoles, rolesOf, waitOf } from "../src/core/deciders.js";
+import { readDecisions, ruleWords, why } from "../src/core/decisions.js";
+import { kindWords } from "../src/core/kind-words.js";
+import { demote, promote } from "../src/core/panel-drafts.js";
+import { acceptance, groupTitle, proof, readBacktest, readSuggestions, support } from "../src/core/policy.js";
+import { Reducer } from "../src/core/reducer.js";
+import { activity, notice } from "../src/core/sentences.js";
+import { Space } from "../src/core/space.js";
+import type { CallStep, Proposal } from "../src/core/state.js";
+import type { Envelope } from "@sdk/types.js";
+import type { ReactiveControllerHost } from "lit";
+import { Loaded } from "../src/ui/panels/loaded.js";
+import { since } from "../src/ui/panels/span.js";
+import { Scribe, settled } from "./support.js";
+
+const CALL = { method: "tools/call", params: { name: "Bash", arguments: { command: "git diff" } } };
+const DIGEST = "0".repeat(64);
+
+function proposed(more: Partial<Envelope> = {}): { r: Reducer; w: Scribe; id: string; now: () => Proposal } {
+  const r = new Reducer({ fromStart: true });
+  const w = new Scribe();
+  const e = w.say("coder", "mcp.proposal", CALL, more);
+  r.apply(e);
+  return { r, w, id: e.id, now: () => r.state.proposals.get(e.id) as Proposal };
+}
+
+test("opinions: the first of each participant, before the decision", () => {
+  const { r, w, id, now } = proposed();
+  const say = (from: string, verdict: unknown, reason = ""): void => {
+    r.apply(w.say(from, "mcp.opinion", { verdict, call: DIGEST, reason }, { correlationId: id }));
+  };
+  say("rev", "approve", "it only reads");
+  say("rev", "reject", "another thought");
+  say("second", "abstain");
+  say("third", "perhaps");
+  say("fourth", { deep: true });
+  assert.deepEqual(now().opinions.map((o) => [o.from, o.verdict, o.reason]), [["rev", "approve", "it only reads"], ["second", "abstain", ""]]);
+  assert.equal(now().status, "pending", "an opinion decides nothing");
+  r.apply(w.say("alice", "mcp.reject", { reason: "unsafe" }, { correlationId: id }));
+  say("late", "reject");
+  assert.equal(now().opinions.length, 2, "an opinion after the decision");
+  assert.deepEqual(["rev", "second", "third", "alice"].map((x) => r.state.participants.get(x)?.reviewer), [true, true, false, false]);
+});
+
+test("an opinion on what expired with its context counts, since a decision may follow", () => {
+  const r = new Reducer({ fromStart: true });
+  const w = new Scribe();
+  const start = w.say("coder", "reasoning.start");
+  const p = w.say("coder", "mcp.proposal", CALL, { context: start.id });
+  for (const e of [start, p, w.say("coder", "reasoning.conclusion", {}, { context: start.id })]) r.apply(e);
+  r.apply(w.say("rev", "mcp.opinion", { verdict: "approve", call: DIGEST }, { correlationId: p.id, context: start.id }));
+  assert.equal(r.state.proposals.get(p.id)?.opinions.length, 1);
+  assert.equal(r.state.blocks.get(start.id)?.steps.length, 1, "it is no step");
+});
+
+test("a demotion that names a decision marks it as wrong, and its step is rendered again", () => {
+  const r = new Reducer({ fromStart: true });
+  const w = new Scribe();
+  const start = w.say("coder", "reasoning.start");
+  const p = w.say("coder", "mcp.proposal", CALL, { context: start.id });
+  const request = w.say("rev", "mcp.request", CALL, { to: ["shell"], correlationId: p.id, context: start.id });
+  for (const e of [start, p, request]) r.apply(e);
+  const step = (): CallStep => r.state.blocks.get(start.id)?.steps[0] as CallStep;
+  const before = step();
+  r.apply(w.say("alice", "reviewer.demote", { participant_id: "rev", reason: "it deletes" }, { correlationId: "unknown" }));
+  r.apply(w.say("alice", "reviewer.promote", { participant_id: "rev" }, { correlationId: request.id }));
+  assert.equal(r.state.proposals.get(p.id)?.undone, null);
+  assert.equal(r.state.participants.get("rev")?.reviewer, true);
+  const demotion = w.say("alice", "reviewer.demote", { participant_id: "rev", reason: "it deletes" }, { correlationId: request.id });
+  r.apply(demotion);
+  assert.deepEqual(r.state.proposals.get(p.id)?.undone, { id: demotion.id, by: "alice", at: w.at, reason: "it deletes" });
+  assert.notEqual(step(), before);
+  assert.equal(r.state.proposals.get(p.id)?.status, "approved", "the call was made");
+});
+
+test("hostile opinions and demotions change nothing", () => {
+  const { r, w, id, now } = proposed();
+  for (const payload of [{}, { verdict: null }, { verdict: ["approve"] }, { participant_id: 7 }, { participant_id: "" }, { participant_id: "__proto__" }]) {
+    for (const kind of ["mcp.opinion", "reviewer.demote", "reviewer.promote"]) r.apply(w.say("mallory", kind, payload, { correlationId: [id, id, "constructor"] }));
+  }
+  assert.deepEqual([now().opinions, now().undone, now().status], [[], null, "pending"]);
+});
+
+test("in words: kinds, rights and notices", () => {
+  const w = new Scribe();
+  assert.deepEqual(["mcp.opinion", "reviewer.promote", "reviewer.demote", "policy.dismiss"].map(kindWords), ["Opinion", "Promotion of a reviewer", "Demotion of a reviewer", "Dismissed suggestion"]);
+  assert.deepEqual(["mcp.opinion", "reviewer.*", "reviewer.demote"].map(activity), ["say what it thinks of proposals", "promote and demote reviewers", "put reviewers back into shadow"]);
+  assert.equal(notice(w.say("alice", "reviewer.promote", { participant_id: "rev" })), "let “rev” decide on proposals.");
+  assert.equal(notice(w.say("alice", "reviewer.demote", { participant_id: "rev", reason: "it deletes" })), "put “rev” back into shadow: it deletes");
+  const space = new Space();
+  space.load([w.say("alice", "reviewer.promote", { participant_id: "rev" }), w.say("rev", "mcp.opinion", { verdict: "approve" }, { correlationId: "x" })], false);
+  assert.deepEqual(space.state.timeline.map((x) => x.type), ["notice"], "an opinion is no line of the conversation");
+});
+
+test("drafts of a promotion and of a demotion with its decision", () => {
+  assert.deepEqual(promote("rev", ""), { kind: "reviewer.promote", payload: { participant_id: "rev" } });
+  assert.deepEqual(demote("rev", "wrong", "req-1"), { kind: "reviewer.demote", correlationId: "req-1", payload: { participant_id: "rev", reason: "wrong" } });
+  assert.deepEqual(demote("rev", ""), { kind: "reviewer.demote", payload: { participant_id: "rev" } });
+});
+
+const DECIDERS = {
+  configured: true,
+  human_only: [{ payload: { params: { name: "delete_*" } } }],
+  deciders: [
+    { type: "rules", score: { proposals: 3, covered: 1, saved: 1 } },
+    {
+      type: "reviewer",
+      id: "rev",
+      mode: "shadow",
+      for: [{ payload: { params: { name: "Bash" } } }],
+      promotion: { decisions: 50, without_miss: 50, compared: 12, since_miss: 3, missing: "38 more decisions of people", may_promote: true },
+      score: { proposals: 50, covered: 38, misses: 1, false_alarms: 2, agreed_rejections: 4, person_rejections: 5, saved: 30, latency_p50: 0.4, latency_p99: 2, kinds: [{ kind: "Bash git", proposals: 20, covered: 20 }] },
+    },
+    { type: "person", id: "alice" },
+    { type: "person", pattern: "ops:*" },
+    { type: "person", id: "ops:eve", pattern: "ops:*" },
+    { type: "person", id: "carol", after_seconds: 600 },
+    { type: "oracle", id: "delphi" },
+  ],
+  since: "2026-11-01T00:00:00Z",
+  partial: true,
+};
+
+test("deciders: who decides, and from when", () => {
+  const d = readDeciders(DECIDERS);
+  assert.deepEqual([d.configured, d.partial, d.deciders.length, d.humanOnly.length], [true, true, 6, 1]);
+  const r = rolesOf(d);
+  for (const [who, wait] of [["alice", 0], ["ops:dora", 0], ["carol", 600_000], ["rev", null], ["bob", null], ["xops:a", null], ["ops", null]] as const) assert.equal(waitOf(r, who), wait, who);
+  assert.deepEqual(r, { configured: true, reviewers: ["rev"], people: [["alice", 0], ["ops:*", 0], ["carol", 600_000]] });
+  const policy = { deciders: { human_only: [], reviewers: [{ id: "rev", mode: "shadow" }], people: [{ people: ["alice", "ops:*"] }, { people: ["carol"], after_seconds: 600 }] } };
+  assert.deepEqual(readRoles(policy), r, "the policy says the same");
+  assert.equal(waitOf(readRoles({ participants: {} }), "bob"), 0, "without deciders: everybody with the right");
+  assert.equal(waitOf(readRoles({ deciders: { rules: [{}] } }), "bob"), 0, "without people, too");
+  for (const odd of [null, 7, { deciders: [] }, { deciders: { people: [7, { people: 7 }], reviewers: "all" } }]) assert.equal(waitOf(readRoles(odd), "bob"), 0);
+});
+
+test("deciders: scores, what a promotion needs, and other values", () => {
+  const rev = readDeciders(DECIDERS).deciders[1];
+  assert.deepEqual([rev?.score?.covered, rev?.score?.falseAlarms, rev?.score?.agreedRejections, rev?.score?.latencyP50, rev?.kinds[0]?.kind, rev?.kinds[0]?.covered], [38, 2, 4, 0.4, "Bash git", 20]);
+  assert.deepEqual(rev?.promotion, { decisions: 50, withoutMiss: 50, compared: 12, sinceMiss: 3, missing: "38 more decisions of people", mayPromote: true });
+  assert.deepEqual([rev?.decides, rev?.changed], [false, null]);
+  const changed = readDeciders({ deciders: [{ type: "reviewer", id: "rev", mode: "decide", changed: { id: "e", at: "2026-11-01T00:00:00Z", by: "alice", mode: "shadow", undone: "req" } }] }).deciders[0]?.changed;
+  assert.deepEqual(changed, { id: "e", at: Date.parse("2026-11-01T00:00:00Z"), by: "alice", decides: false, reason: "", undone: "req" });
+  for (const odd of [null, 7, "x", [], { deciders: "all" }, { deciders: [null, 1, { type: "reviewer", score: 3, promotion: "soon", changed: [] }] }]) {
+    for (const x of readDeciders(odd).deciders) assert.equal(x.score?.covered, 0);
+  }
+  assert.deepEqual([portion(38, 50), portion(0, 0), portion(999, 1000)], ["38 of 50 (76%)", "none yet", "999 of 1,000 (99%)"]);
+});
+
+test("decisions: why, in words", () => {
+  const of = (outcome: string, decided: object, more: object = {}): string =>
+    why(readDecisions({ decisions: [{ id: "d", outcome, decided, ...more }] }).decisions[0] as never, (id) => (id === "alice" ? "you" : id));
+  assert.equal(of("made", { by: "rule" }), "Allowed by a rule");
+  assert.equal(of("made", { by: "rule", decider: "rule" }), "Let through by a rule of the deciders");
+  assert.equal(of("made", { by: "grant" }), "Allowed by a grant");
+  assert.equal(of("made", { by: "participant", participant: "alice", decider: "person", when: "in_time" }), "Approved by you");
+  assert.equal(of("made", { by: "participant", participant: "rev", decider: "reviewer" }), "Approved by the reviewer rev");
+  assert.equal(of("made", { by: "participant", participant: "bob", when: "late" }, { edited: true }), "Approved by bob, with other arguments, too late");
+  assert.equal(of("rejected", { by: "participant", participant: "bob" }), "Rejected by bob");
+  assert.equal(of("withdrawn", { by: "participant", participant: "coder" }), "Withdrawn by coder");
+  assert.equal(of("expired", { by: "nobody" }), "Nobody decided in time");
+  assert.equal(of("made", { by: "unknown" }), "The reason was not recorded");
+  assert.equal(of("made", {}), "The reason was not recorded");
+});
+
+test("decisions: pages, and rules as sentences", () => {
+  const page = readDecisions({ decisions: [{ id: "d", seq: 9, at: "2026-11-01T00:00:00Z", today: { verdict: "asked" } }, null, 7], next: 9, has_more: true, partial: true });
+  assert.deepEqual([page.decisions.length, page.next, page.partial, page.decisions[0]?.today, page.decisions[1]?.id], [3, 9, true, { verdict: "asked", rule: "" }, ""]);
+  assert.equal(readDecisions({ next: 9, has_more: false }).next, null);
+  assert.equal(ruleWords('"mcp.request"'), "May call tools.");
+  assert.equal(ruleWords('{"kind":"mcp.request","payload":{"params":{"name":"Bash"}}}'), "May call tools, but only the tool “Bash”.");
+  for (const rule of ['{"kind":"mcp.request","payl…', "7", "null", "[]", "{}", ""]) assert.equal(ruleWords(rule), rule);
+});
+
+const SUGGESTED = {
+  proposals: 60,
+  approved: 52,
+  rejected: 8,
+  suggestions: [
+    {
+      id: "s1",
+      does: "allow",
+      participant: "coder",
+      host: "shell",
+      tool: "Bash",
+      words: "`git diff` with any arguments",
+      capabilities: [{ kind: "mcp.request", to: "shell" }, "chat", 7],
+      approved: 31,
+      by: ["alice", "bob"],
+      days: 9,
+      asked_fewer: 31,
+      for: [{ id: "p1", ts: "2026-11-01T00:00:00Z", what: "Bash {}", outcome: "approved", by: "alice", decision: "r1" }],
+      against: [],
+      configured_in: "lab",
+      patch: "lab: {}",
+      grant: { recipient: "coder", capabilities: [{ kind: "mcp.request", to: "shell" }], reason: "suggested", ttl_seconds: 60 },
+      grantable: true,
+      dismissal: { recipient: "coder", capabilities: [{ kind: "mcp.request", to: "shell" }], decisions: 31 },
+    },
+    { id: "s2", does: "deny", participant: "coder", tool: "Bash", rejected: 1, by: ["a", "b", "c", "d"], days: 1 },
+  ],
+  dismissed: 2,
+  asked_fewer: 31,
+  let_through_rejected: 0,
+  left_to_people: [{ participant: "coder", tool: "Bash", words: "rm", why: "it may destroy", approved: 5 }],
+  unused: [{ participant: "bob", capabilities: ["chat"], grant: "g" }],
+};
+
+test("suggestions: what supports them, and their proof", () => {
+  const s = readSuggestions(SUGGESTED);
+  const [allow, deny] = s.suggestions as [(typeof s.suggestions)[0], (typeof s.suggestions)[0]];
+  const name = (id: string): string => (id === "alice" ? "you" : id);
+  assert.equal(support(allow, name), "Approved 31 times by you and bob on 9 days");
+  assert.equal(support(deny, name), "Rejected 1 time by a, b and 2 others on 1 day");
+  assert.equal(proof(s), "Would have asked 31 times fewer and let through 0 calls that were rejected.");
+  assert.equal(proof({ fewer: 1, letThrough: 1 }), "Would have asked 1 time fewer and let through 1 call that was rejected.");
+  assert.deepEqual([allow.capabilities, allow.grantable, deny.grant, deny.denies], [[{ kind: "mcp.request", to: "shell" }, { kind: "chat" }], true, null, true]);
+  assert.deepEqual([s.dismissed, s.left[0]?.why, s.unused[0]?.last, allow.supporting[0]?.outcome], [2, "it may destroy", 0, "approved"]);
+  for (const odd of [null, [], "x", { suggestions: [null, { capabilities: "*", by: 7, for: {}, grant: [] }] }]) readSuggestions(odd);
+});
+
+test("an accepted suggestion is the gateway's grant with the user's patterns and time", () => {
+  const [s] = readSuggestions(SUGGESTED).suggestions;
+  assert.ok(s?.grant);
+  assert.deepEqual(acceptance(s.grant, "coder", s.capabilities.slice(0, 1), 3600), {
+    kind: "capability.grant",
+    to: ["coder"],
+    payload: { recipient: "coder", capabilities: [{ kind: "mcp.request", to: "shell" }], reason: "suggested", ttl_seconds: 3600 },
+  });
+  assert.equal("ttl_seconds" in acceptance(s.grant, "coder", ["chat"], 0).payload, false, "until revoked");
+});
+
+test("backtest: groups with what becomes of them", () => {
+  const b = readBacktest({
+    envelopes: 12345,
+    baseline: "current",
+    let_through_rejected: 2,
+    summary: "This configuration would have asked 41 times fewer.",
+    warnings: ["configuration:3:1: text glob"],
+    groups: [
+      { outcome: "allowed", rejected_by: ["alice"], participant: "coder", kind: "mcp.proposal", count: 2, examples: [{ id: "p", what: "delete_file", rejected_by: "alice", reason: "not that one" }] },
+      { outcome: "asked", participant: "coder", kind: "mcp.request", count: 1 },
+      { outcome: "unheard_of" },
+    ],
+    more_groups: 3,
+  });
+  assert.deepEqual(b.groups.map(groupTitle), ["Let through although rejected", "Asked", "unheard_of"]);
+  assert.deepEqual([b.record, b.moreGroups, b.warnings.length, b.groups[0]?.examples[0]?.by, b.groups[1]?.examples], [false, 3, 1, "alice", []]);
+  for (const odd of [null, 7, { groups: "all" }, { groups: [null], warnings: [7] }]) readBacktest(odd);
+});
+
+test("the part of the log that a report is about", () => {
+  assert.equal(since(0), "since=1970-01-01T00%3A00%3A00.000Z");
+  const days = (Date.now() - Date.parse(decodeURIComponent(since(7).slice("since=".length)))) / 86_400_000;
+  assert.ok(days >= 7 && days < 7.1);
+});
+
+test("only the last of several requests counts; a failure keeps the last response", async () => {
+  let updates = 0;
+  const host = { addController() {}, removeController() {}, requestUpdate: () => updates++, updateComplete: Promise.resolve(true) } as unknown as ReactiveControllerHost;
+  const x = new Loaded(host, (v) => String(v));
+  const waiting: ((v: unknown) => void)[] = [];
+  const slow = x.load(() => new Promise((done) => waiting.push(done)));
+  assert.equal(x.loading, true);
+  assert.equal(await x.load(() => Promise.resolve("second")), "second");
+  waiting[0]?.("first");
+  assert.equal(await slow, null);
+  assert.deepEqual([x.value, x.error, x.loading], ["second", "", false]);
+  assert.equal(await x.load(() => Promise.reject(new Error("The gateway is unreachable."))), null);
+  assert.deepEqual([x.value, x.error, x.loading], ["second", "The gateway is unreachable.", false]);
+  await settled();
+  assert.ok(updates >= 4);
+});
