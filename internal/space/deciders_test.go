@@ -37,6 +37,7 @@ func judged(t testing.TB, change func(*authority.Deciders)) *authority.Config {
 			{Capability: tool(t, "delete_*")},
 			{Capability: pattern(t, `{"kind":"mcp.request","payload":{"params":{"name":"drop_table"}},"deny":true}`), Reason: "Tables are dropped by migrations."},
 			{Capability: pattern(t, `{"kind":"mcp.request","payload":{"params":{"name":"delete_all"}},"deny":true}`)},
+			{Capability: pattern(t, `{"kind":"mcp.request","payload":{"params":{"arguments":{"command":{"$shell":{"commands":["rm **"]}}}}},"deny":true}`)},
 		},
 		Reviewers: []authority.Reviewer{{ID: "rev", Decisions: 3, WithoutMiss: 2, For: []*capability.Capability{tool(t, "write_*")}}},
 		People:    []authority.Stage{{People: []string{"al*"}}, {People: []string{"carol"}, After: 10 * time.Minute}},
@@ -146,11 +147,12 @@ func TestDeciders_Rules(t *testing.T) {
 
 	r.must("agent", proposalOf("p4", "Bash", "make")) // what make runs may be rejected: no rule decides
 	for call, want := range map[[2]string][2]bool{    // whether it may be made, and proposed
-		{"Bash", "git status"}: {true, true}, {"drop_table", "x"}: {false, false}, {"delete_all", "x"}: {false, true}, {"Bash", "make"}: {false, true},
+		{"Bash", "git status"}: {true, true}, {"drop_table", "x"}: {false, false}, {"delete_all", "x"}: {false, true}, {"Bash", "make"}: {false, true}, {"Bash", "rm a"}: {false, false},
 	} {
 		e := protocol.Envelope{From: "agent", Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"files"}, Payload: fmt.Appendf(nil, `{`+callOf+`}`, call[0], call[1])}
 		made, _ := r.Rights("agent", &e)
 		e.Kind, e.To = protocol.KindMCPProposal, nil
+		e.Payload = fmt.Appendf(nil, `{"participant_id":"files",`+callOf+`}`, call[0], call[1])
 		proposed, _ := r.Rights("agent", &e)
 		if got := [2]bool{made, proposed}; got != want {
 			t.Errorf("%v: %v, want %v", call, got, want)
