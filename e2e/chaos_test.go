@@ -41,6 +41,7 @@ type chaos struct {
 	worlds    []*world                              // one for each space
 	writers   int                                   // in each space
 	clients   []func(ctx context.Context, w *world) // more of them, in the first space
+	enough    func() bool                           // faults also end when it is true; nil: they do not
 	recovered func()                                // called when the clients have stopped, before the log is verified
 	random    *rand.Rand
 	count     map[string]int // faults by name
@@ -149,7 +150,7 @@ func (c *chaos) occur(faults []fault) {
 		ctx, cancel = context.WithTimeout(c.t.Context(), c.d)
 		defer cancel()
 	}
-	for i := 0; ctx.Err() == nil && (c.d > 0 || i < len(faults)); i++ {
+	for i := 0; ctx.Err() == nil && (c.d > 0 || i < len(faults)) && (c.enough == nil || !c.enough()); i++ {
 		f := faults[i%len(faults)]
 		if c.d > 0 {
 			f = faults[c.random.IntN(len(faults))]
