@@ -130,7 +130,7 @@ func (d *desk) propose(ctx context.Context, w *world) {
 		d.settled[id] = done
 		d.mu.Unlock()
 		end := time.Now().Add(10 * time.Second)
-		out, last, text := w.deliver(ctx, s, rand.IntN(4) == 0, false, string(id), fmt.Sprintf(
+		out, last, text := w.deliver(ctx, s, true, false, string(id), fmt.Sprintf(
 			`{"id":%q,"kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"transfer","arguments":{"ticket":"ticket-%d"}},"participant_id":"tools","expires_at":%q}}`,
 			id, n, end.UTC().Format(time.RFC3339Nano)))
 		w.add(out)
@@ -203,7 +203,7 @@ func (d *desk) settle(ctx context.Context, w *world, who, id string, p *protocol
 }
 
 // demote says that the newest decision of the reviewer was wrong, and promotes the reviewer
-// again when it has proved itself.
+// again when it has proved itself, as long as there are proposals.
 func (d *desk) demote(ctx context.Context, w *world, n int) {
 	d.mu.Lock()
 	latest := d.latest
@@ -219,7 +219,7 @@ func (d *desk) demote(ctx context.Context, w *world, n int) {
 	if last == denied {
 		w.violation("a demotion was denied: %s", text)
 	}
-	for i := 0; wait(ctx, 300*time.Millisecond); i++ {
+	for i := 0; d.proposed.Load() <= int64(proposals()) && wait(ctx, 300*time.Millisecond); i++ {
 		id := fmt.Sprintf("promote-%d-%d", n, i)
 		out, last, text := w.deliver(ctx, s, true, false, id, fmt.Sprintf(`{"id":%q,"kind":"reviewer.promote","payload":{"participant_id":"rev"}}`, id))
 		w.add(out)
@@ -364,7 +364,7 @@ func TestChaos_Deciders(t *testing.T) {
 	}
 	killAlice, killBob := send("alice"), send("bob")
 	t.Cleanup(func() { stop(); watcher.Wait(); people.Wait() })
-	for range 64 {
+	for range 32 {
 		c.clients = append(c.clients, d.propose)
 	}
 	c.recovered = func() {

@@ -40,7 +40,7 @@ func pageReviewers(s *pageStage) {
 		rev.publish(protocol.KindMCPOpinion, "", e.ID, fields{"verdict": verdict, "call": exchange.ReadCall(e.ParsePayload()).Digest(), "reason": reason})
 	}
 	approve := func(e *protocol.Envelope) error {
-		request, err := exchange.Approval(e, protocol.ID("run-"+e.ID), "shell")
+		request, err := exchange.Approval(e, "run-"+e.ID, "shell")
 		if err != nil {
 			s.Fatal(err)
 		}

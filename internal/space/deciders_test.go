@@ -241,9 +241,9 @@ func TestDeciders_WhoMayDecide(t *testing.T) {
 		r.refuses("rev", edited, violation, "cannot edit it")
 		r.must("alice", edited)
 
-		time.Sleep(10*time.Minute - 1) // fake time
+		time.Sleep(10*time.Minute - time.Second) // fake time
 		r.refuses("carol", rejection("", "p2"), violation, "yet")
-		time.Sleep(1)
+		time.Sleep(time.Second)
 		mays("rev p1;alice p1;alice p2;alice p3;carol p1;carol p2;carol p3;")
 		r.must("carol", approval("a2", "p2", "delete_one"))
 		if why := r.reasonFor("a2"); why.Decider != ring.DeciderPerson {

@@ -41,10 +41,12 @@ func (r *run) readState(ctx context.Context) error {
 			continue
 		}
 		further, _ := payload.Get("decisions").Int()
-		list := append(r.dismissals[id], dismissal{
+		r.dismissals[id] = append(r.dismissals[id], dismissal{
 			seq: e.Envelope.Seq, rule: capability.NewSet(rule...), denies: slices.ContainsFunc(rule, (*capability.Capability).Deny), further: further,
 		})
-		r.dismissals[id] = list[max(0, len(list)-maxDismissals):]
+		if n := len(r.dismissals[id]) - maxDismissals; n > 0 {
+			r.dismissals[id] = r.dismissals[id][n:]
+		}
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func (st *State) CheckDecider(id protocol.ParticipantID, p *protocol.Envelope, p
 	}
 	call := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context, Place: st.Config.place(p.From, to, proposed)}
 	decides, _ := st.Mode(id)
-	why := ""
+	var why string
 	switch {
 	case !decides:
 		why = "You are a reviewer in shadow: your opinions are recorded, and people decide"
