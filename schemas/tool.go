@@ -42,6 +42,10 @@ const (
 	workPerSchemaByte = 32
 )
 
+// matchedPerStep is how many bytes of a text a step matches with one instruction of a regular
+// expression.
+const matchedPerStep = 128
+
 // Tool is the input schema of a tool, compiled on the first check. Its author is not trusted:
 // a schema that is too large, refers to another document, has a regular expression of another
 // dialect, or takes too much work accepts everything. Methods may be called concurrently.
@@ -72,7 +76,7 @@ func (t *Tool) Check(arguments protocol.Value) (work int, refused error) {
 		return work, nil
 	}
 	err := t.validate(arguments)
-	work += len(arguments.Raw()) + workPerStep*t.steps.taken
+	work += len(arguments.Raw()) + workPerStep*min(t.steps.taken, maxToolSteps) // of more, the schema is to blame and not the caller
 	var failed *jsonschema.ValidationError
 	if !errors.As(err, &failed) {
 		return work, nil
@@ -173,12 +177,17 @@ type reader struct {
 	tool         *Tool
 	values       int
 	instructions int
+	inValues     bool // in a list of values, which stay as they are
 }
 
-var errTooLarge = errors.New("the schema is too large")
+var (
+	errTooLarge = errors.New("the schema is too large")
+	errInValue  = errors.New("a value in the schema has a format")
+)
 
 // read counts what a part of a schema has, and removes formats: by drafts from 2019-09 on
-// they are remarks, and before, tools differ in what they check.
+// they are remarks, and before, tools differ in what they check. It also removes lists of
+// defaults and examples: only a reference could lead there.
 func (r *reader) read(part any) error {
 	r.values++
 	if r.values > maxToolValues {
@@ -193,9 +202,16 @@ func (r *reader) read(part any) error {
 		}
 	case map[string]any:
 		if _, text := part["format"].(string); text {
+			if r.inValues {
+				return errInValue
+			}
 			delete(part, "format")
 		}
 		for key, x := range part {
+			if _, isList := x.([]any); isList && (key == "default" || key == "examples") {
+				delete(part, key)
+				continue
+			}
 			if err := r.keyword(key, x); err != nil {
 				return err
 			}
@@ -220,13 +236,11 @@ func (r *reader) keyword(key string, x any) error {
 		}
 	case "uniqueItems":
 		r.tool.unique = true
-	case "enum", "const", "default", "examples": // of values, unless a property has that name
-		if list, isList := x.([]any); isList {
-			r.values += len(list)
-			if r.values > maxToolValues {
-				return errTooLarge
-			}
-			return nil
+	case "enum", "const": // of values, unless a property has that name; a reference may make schemas of them
+		if list, isList := x.([]any); isList && !r.inValues {
+			r.inValues = true
+			defer func() { r.inValues = false }()
+			return r.read(list)
 		}
 	}
 	return r.read(x)
@@ -235,19 +249,24 @@ func (r *reader) keyword(key string, x any) error {
 // pattern counts the instructions of a regular expression, which must be one of Go.
 func (r *reader) pattern(text string) error {
 	r.tool.patterns = true
-	parsed, err := syntax.Parse(text, syntax.Perl)
+	n, err := instructionsOf(text)
+	r.instructions += n
+	if err == nil && r.instructions > maxToolPatterns {
+		err = errTooLarge
+	}
+	return err
+}
+
+func instructionsOf(pattern string) (int, error) {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	prog, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return err
+		return 0, err
 	}
-	r.instructions += len(prog.Inst)
-	if r.instructions > maxToolPatterns {
-		return errTooLarge
-	}
-	return nil
+	return len(prog.Inst), nil
 }
 
 // steps counts the work of a check. To the library it is a keyword that every part of a
@@ -256,21 +275,37 @@ type steps struct{ taken int }
 
 // Compile returns the counter of a part of the schema.
 func (s *steps) Compile(_ jsonschema.CompilerContext, part map[string]any) (jsonschema.ExtSchema, error) {
-	width := 1
-	for _, x := range part {
+	c := &counter{steps: s, width: 1}
+	for key, x := range part {
 		switch x := x.(type) {
 		case []any:
-			width += len(x)
+			c.width += len(x)
 		case map[string]any:
-			width += len(x)
+			c.width += len(x)
+			if key == "patternProperties" {
+				for p := range x {
+					c.names += instructions(p)
+				}
+			}
+		case string:
+			if key == "pattern" {
+				c.text = instructions(x)
+			}
 		}
 	}
-	return &counter{s, width}, nil
+	return c, nil
+}
+
+// instructions returns the instructions of a regular expression that was read before.
+func instructions(pattern string) int {
+	n, _ := instructionsOf(pattern)
+	return n
 }
 
 type counter struct {
-	steps *steps
-	width int // of the part of the schema, in keywords and their items
+	steps       *steps
+	width       int // of the part of the schema, in keywords and their items
+	text, names int // instructions of its regular expressions, for a text and for the names of properties
 }
 
 // Validate counts the steps that a part of the schema took for a value: the library has
@@ -282,8 +317,11 @@ func (c *counter) Validate(_ jsonschema.ValidationContext, v any) error {
 		n += len(v)
 	case map[string]any:
 		n += len(v)
+		for name := range v {
+			n += len(name) * c.names / matchedPerStep
+		}
 	case string:
-		n += len(v) / 64
+		n += len(v)/64 + len(v)*c.text/matchedPerStep
 	}
 	c.steps.taken += n
 	if c.steps.taken > maxToolSteps {
