@@ -193,3 +193,26 @@ func TestClaims_Capability(t *testing.T) {
 		})
 	}
 }
+
+// TestClaims_EndedTakeNoPlaces: claims that have ended do not count, although nobody has released them.
+func TestClaims_EndedTakeNoPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		who := rights{"late": {"claim"}}
+		for i := range 16 {
+			who[protocol.ParticipantID(fmt.Sprint("p", i))] = []string{"claim"}
+		}
+		r := open(t, who, nil)
+		for i := range 16 {
+			for n := range 4 {
+				names := ""
+				for k := range 64 {
+					names += fmt.Sprintf(`,"%d/%d/%d"`, i, n, k)
+				}
+				r.must(protocol.ParticipantID(fmt.Sprint("p", i)), `{"kind":"claim","payload":{"ttl_seconds":1,"names":[`+names[1:]+`]}}`)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		r.must("late", claim("x", "/a"))
+		r.must("p0", claim("y", "/b"))
+	})
+}

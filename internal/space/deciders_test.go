@@ -490,3 +490,12 @@ func TestDeciders_Reloaded(t *testing.T) {
 		})
 	}
 }
+
+// An opinion names its proposal and nothing else: the scorecard counts no other one.
+func TestDeciders_OpinionsNameOneThing(t *testing.T) {
+	r := openWith(t, judged(t, nil), nil)
+	r.must("agent", proposal("p1", "write_file"))
+	for _, list := range []string{`["p1","p1"]`, `["p1","unknown"]`} {
+		r.refuses("rev", opinion(list, digest(t, "write_file")), protocol.CodeProposalMismatch, "one proposal")
+	}
+}

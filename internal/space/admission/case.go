@@ -162,7 +162,7 @@ func (c *Case) checkProposal() error {
 // checkOpinion checks that an opinion is about the one proposal that it names, of another
 // participant.
 func (c *Case) checkOpinion() error {
-	if len(c.Proposals) != 1 || !c.sees(c.Proposals[0]) {
+	if len(c.Proposals) != 1 || len(c.Envelope.Correlation.IDs) != 1 || !c.sees(c.Proposals[0]) {
 		return mismatch("An opinion names one proposal that you can see in correlationId.")
 	}
 	x := c.Proposals[0]

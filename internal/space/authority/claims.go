@@ -93,6 +93,8 @@ func (st *State) CheckClaim(e *protocol.Envelope, payload protocol.Value) error 
 	if err != nil {
 		return err
 	}
+	now := *st
+	now.dropEndedClaims(e.TS) // as the claim itself does
 	added := 0
 	for _, key := range keys {
 		held, found := st.conflict(key, e.From, e.TS)
@@ -102,13 +104,13 @@ func (st *State) CheckClaim(e *protocol.Envelope, payload protocol.Value) error 
 			err.By, err.ExpiresAt = held.By, held.Expires.Format(time.RFC3339)
 			return err
 		}
-		if !st.claims.items.Has(key) {
+		if !now.claims.items.Has(key) {
 			added++
 		}
 	}
-	own, _ := st.claims.counts.Get(e.From)
-	if int(own)+added > maxClaimed || st.claims.items.Len()+added > maxClaimedTotal {
-		err := protocol.Errorf(protocol.CodeRateLimited, "You hold %d paths and names, and the space has %d; release some first.", own, st.claims.items.Len())
+	own, _ := now.claims.counts.Get(e.From)
+	if int(own)+added > maxClaimed || now.claims.items.Len()+added > maxClaimedTotal {
+		err := protocol.Errorf(protocol.CodeRateLimited, "You hold %d paths and names, and the space has %d; release some first.", own, now.claims.items.Len())
 		err.Limit, err.RetryAfterMS = "claims", 1000
 		return err
 	}
