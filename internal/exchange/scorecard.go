@@ -452,12 +452,20 @@ func (s *Scorecard) reviewer(id protocol.ParticipantID) *reviewer {
 // count for its proof.
 func (s *Scorecard) Demoted(id protocol.ParticipantID) bool { return s.reviewer(id).demoted > 0 }
 
-// Proof returns what a reviewer has shown on the proposals since its last demotion.
+// Proof returns what a reviewer has shown on the proposals since its last demotion. A rejection of
+// a proposal that was not read counts as a miss, unless the demotion was: nobody knows what the
+// reviewer has said.
 func (s *Scorecard) Proof(id protocol.ParticipantID) Proof {
 	r := s.reviewer(id)
-	p := Proof{Compared: len(r.compared)}
+	p, lastMiss := Proof{Compared: len(r.compared)}, r.lastMiss
+	for _, v := range s.open {
+		verdict, at := v.settled.person()
+		if verdict == protocol.OpinionReject && r.demoted == 0 {
+			lastMiss = max(lastMiss, at)
+		}
+	}
 	for _, at := range r.compared {
-		if at > r.lastMiss {
+		if at > lastMiss {
 			p.SinceMiss++
 		}
 	}

@@ -178,7 +178,8 @@ func TestScorecard_RulesAndPeople(t *testing.T) {
 }
 
 // TestScorecard_Proof has the proposals of each case decided in order: + agreed, - a miss, f a
-// false alarm, a an abstention, d a demotion of rev, o one of the other reviewer.
+// false alarm, a an abstention, d a demotion of rev, o one of the other reviewer, x a rejection and
+// y an approval of a proposal that was not read.
 func TestScorecard_Proof(t *testing.T) {
 	for _, c := range []struct {
 		steps               string
@@ -193,6 +194,9 @@ func TestScorecard_Proof(t *testing.T) {
 		{"+-+d++", 2, 2},
 		{"+-o++", 4, 2},
 		{"d-d+", 1, 1},
+		{"++x", 2, 0},
+		{"+x+y", 2, 1},
+		{"dx+", 1, 1},
 	} {
 		t.Run(c.steps, func(t *testing.T) {
 			var lines []string
@@ -204,6 +208,9 @@ func TestScorecard_Proof(t *testing.T) {
 				case 'd', 'o':
 					who := map[rune]string{'d': "rev", 'o': "second"}[step]
 					add(`{"kind":"reviewer.demote","from":"alice","id":"%[1]s%[2]d","payload":"{\"participant_id\":\"%[1]s\"}%[3]s"}`, who, "")
+					continue
+				case 'x', 'y':
+					add(`{"from":"%s","settles":"before%d","by":"person","payload":"{}","kind":"%s"}`, "alice", map[rune]string{'x': "mcp.reject", 'y': "mcp.request"}[step])
 					continue
 				}
 				verdict := map[rune]string{'+': "approve", '-': "approve", 'f': "reject", 'a': "abstain"}[step]

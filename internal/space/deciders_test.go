@@ -499,3 +499,18 @@ func TestDeciders_OpinionsNameOneThing(t *testing.T) {
 		r.refuses("rev", opinion(list, digest(t, "write_file")), protocol.CodeProposalMismatch, "one proposal")
 	}
 }
+
+// An invited participant has the id that its inviter chose, so it is no reviewer either.
+func TestDeciders_InvitedReviewer(t *testing.T) {
+	cfg := judged(t, decides)
+	delete(cfg.Participants, "rev") // as one that an issuer may name
+	r := openWith(t, cfg, nil)
+	r.must("agent", proposal("p1", "write_file"))
+	r.must("bob", `{"kind":"space.invite","payload":{"participant_id":"rev","initial_capabilities":["mcp.request","mcp.reject","decide"]}}`)
+	r.refuses("rev", approval("", "p1", "write_file"), violation, "You were invited")
+	r.refuses("rev", rejection("", "p1"), violation, "You were invited")
+	if decides, _ := r.Mode("rev"); decides {
+		t.Error("it decides")
+	}
+	r.refuses("alice", changeMode("promote", "rev", ""), protocol.CodeInvalidPayload, "no reviewer")
+}

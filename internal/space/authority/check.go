@@ -53,7 +53,7 @@ func (st *State) CheckKick(payload protocol.Value) error {
 // promotion needs.
 func (st *State) CheckModeChange(e *protocol.Envelope, payload protocol.Value) error {
 	id, d := protocol.ParticipantIn(payload, "participant_id"), &st.Config.Deciders
-	if d.Reviewer(id) == nil {
+	if st.reviewer(id) == nil {
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it is no reviewer",
 			Message: fmt.Sprintf("%s is no reviewer of this space; the configuration names its reviewers.", id)}
 	}

@@ -206,7 +206,7 @@ func (st *State) CheckDecider(id protocol.ParticipantID, p *protocol.Envelope, p
 	if id == p.From {
 		return "", NotDecider("This is your own call; others decide on it. You may withdraw it.")
 	}
-	v := d.Reviewer(id)
+	v := st.reviewer(id)
 	if v == nil {
 		if len(d.People) > 0 && st.IsInvited(id) {
 			return "", NotDecider("You were invited, and those who decide on proposals here are in the configuration of the space.")
@@ -235,6 +235,15 @@ func (st *State) CheckDecider(id protocol.ParticipantID, p *protocol.Envelope, p
 // one was chosen by its inviter, so it is none of them.
 func (st *State) isOfPeople(id protocol.ParticipantID) bool {
 	return st.Config.Deciders.PeoplePattern(id) != "" && !st.IsInvited(id)
+}
+
+// reviewer returns a reviewer; nil if the participant is none. One that was invited is none, for the
+// same reason.
+func (st *State) reviewer(id protocol.ParticipantID) *Reviewer {
+	if st.IsInvited(id) {
+		return nil
+	}
+	return st.Config.Deciders.Reviewer(id)
 }
 
 // checkPerson checks whether a participant is one of the people who may decide by now on a
@@ -300,7 +309,7 @@ func (st *State) Mode(id protocol.ParticipantID) (decides bool, last *ModeChange
 	if changed {
 		last = &change
 	}
-	v := st.Config.Deciders.Reviewer(id)
+	v := st.reviewer(id)
 	switch {
 	case v == nil:
 		return false, last
