@@ -514,3 +514,15 @@ func TestDeciders_InvitedReviewer(t *testing.T) {
 	}
 	r.refuses("alice", changeMode("promote", "rev", ""), protocol.CodeInvalidPayload, "no reviewer")
 }
+
+// A promotion is checked after what its sender has sent before it, also in one burst.
+func TestDeciders_RejectedAndPromoted(t *testing.T) {
+	r := openWith(t, judged(t, nil), nil)
+	r.proves(false, false, false)
+	r.must("agent", proposal("p1", "write_file"))
+	r.must("rev", opinion(`"p1"`, digest(t, "write_file")))
+	o := r.say("alice", rejection("", "p1"), changeMode("promote", "rev", ""))
+	if o[0].Err != nil || code(o[1].Err) != violation {
+		t.Errorf("%v, %v", o[0].Err, o[1].Err)
+	}
+}

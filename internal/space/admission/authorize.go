@@ -177,6 +177,7 @@ func (b *batch) checkProof(ctx context.Context, c *Case, d capability.Decision, 
 		if err := limiter.Work(b.now); err != nil {
 			return err
 		}
+		b.caughtUp = false    // the batch may have appended a decision since
 		err := b.catchUp(ctx) // a miss that another gateway has acknowledged counts
 		var r exchange.Proof
 		if err == nil {

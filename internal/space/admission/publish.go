@@ -138,7 +138,7 @@ func (f *Sender) publish(ctx context.Context, frames []Decoded, paced bool) (res
 		p.Decoded, p.result.ID = frames[i], frames[i].In.Envelope.ID
 		kind := p.In.Envelope.Kind
 		answered := f.answersStream(kind) != ""
-		if answered || kind.IsLive() {
+		if answered || kind.IsLive() || kind == protocol.KindReviewerPromote {
 			b.flush(ctx) // earlier envelopes decide whether it is allowed
 		}
 		err := protocol.AsError(b.check(ctx, p))
