@@ -30,10 +30,12 @@ const (
 	reviewBytes = 12 << 20
 	// defaultReview is the period of a review.
 	defaultReview = 30 * 24 * time.Hour
+	// configWork is the work of a byte of a configuration, which is compiled, in bytes.
+	configWork = 256
 )
 
 func (s *Server) suggestions(w http.ResponseWriter, r *http.Request, v caller) {
-	s.review(w, r, v, func(since time.Time) (any, int, error) {
+	s.review(w, r, v, 0, func(since time.Time) (any, int, error) {
 		out, read, err := s.options.Review.Suggestions(r.Context(), v.space.Name(), v.space.VisibilityOf(v.viewer()), since)
 		if err != nil {
 			return nil, read, err
@@ -59,14 +61,14 @@ func (s *Server) backtest(w http.ResponseWriter, r *http.Request, v caller) {
 		access.WriteError(w, err)
 		return
 	}
-	s.review(w, r, v, func(since time.Time) (any, int, error) {
+	s.review(w, r, v, configWork*len(text), func(since time.Time) (any, int, error) {
 		return s.options.Review.Backtest(r.Context(), v.space.Name(), v.space.VisibilityOf(v.viewer()), since, text)
 	})
 }
 
 // review responds with what a function derives from the log of a space since a time. One runs at
-// a time.
-func (s *Server) review(w http.ResponseWriter, r *http.Request, v caller, run func(since time.Time) (out any, read int, err error)) {
+// a time. work is that of the function beside reading.
+func (s *Server) review(w http.ResponseWriter, r *http.Request, v caller, work int, run func(since time.Time) (out any, read int, err error)) {
 	since := time.Now().Add(-defaultReview)
 	if value := r.URL.Query().Get("since"); value != "" {
 		t, ok := ago(value, time.Now())
@@ -93,7 +95,7 @@ func (s *Server) review(w http.ResponseWriter, r *http.Request, v caller, run fu
 		return
 	}
 	out, read, err := run(since)
-	charge(read * proposalWork)
+	charge(work + read*proposalWork)
 	var refused *protocol.Error
 	switch {
 	case err == nil:

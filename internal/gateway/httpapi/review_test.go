@@ -113,6 +113,22 @@ func TestReview_Charged(t *testing.T) {
 	}
 }
 
+// So is the text of a configuration, which takes its time also if it is refused.
+func TestReview_TextIsCharged(t *testing.T) {
+	for size, want := range map[int]int{10: http.StatusOK, 1 << 20: http.StatusTooManyRequests} {
+		x := &reviews{began: make(chan struct{}, 2), end: make(chan error, 2)}
+		x.end <- access.BadRequest("The configuration has 1 error.")
+		x.end <- nil
+		s := serveReviews(t, x)
+		for i, want := range []int{http.StatusBadRequest, want} {
+			status, body, err := review(t.Context(), s, "bob", "", strings.NewReader(strings.Repeat("x", size)))
+			if err != nil || status != want {
+				t.Errorf("request %d of %d bytes: %d %s %v", i, size, status, body, err)
+			}
+		}
+	}
+}
+
 // review asks for suggestions, or for a backtest of a text, and returns the status and the body.
 func review(ctx context.Context, s *httptest.Server, who, query string, text io.Reader) (int, string, error) {
 	method, path := http.MethodGet, "/suggestions"
