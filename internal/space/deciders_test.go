@@ -507,6 +507,12 @@ func TestDeciders_InvitedReviewer(t *testing.T) {
 	r := openWith(t, cfg, nil)
 	r.must("agent", proposal("p1", "write_file"))
 	r.must("bob", `{"kind":"space.invite","payload":{"participant_id":"rev","initial_capabilities":["mcp.request","mcp.reject","decide"]}}`)
+	r.must("bob", `{"kind":"space.invite","payload":{"participant_id":"alina","initial_capabilities":["chat"]}}`)
+	for id, want := range map[protocol.ParticipantID]bool{"rev": false, "alina": false, "alice": true, "bob": false} { // who sees the scorecard
+		if r.IsDecider(id) != want {
+			t.Errorf("%s is a decider: %v", id, !want)
+		}
+	}
 	r.refuses("rev", approval("", "p1", "write_file"), violation, "You were invited")
 	r.refuses("rev", rejection("", "p1"), violation, "You were invited")
 	if decides, _ := r.Mode("rev"); decides {

@@ -29,6 +29,9 @@ func (s *Space) Mode(id protocol.ParticipantID) (decides bool, last *authority.M
 	return s.state.Load().Mode(id)
 }
 
+// IsDecider reports whether a participant is a reviewer, or one of the people who decide.
+func (s *Space) IsDecider(id protocol.ParticipantID) bool { return s.state.Load().IsDecider(id) }
+
 // MayPromote reports whether a participant may promote a reviewer once that has shown enough.
 func (s *Space) MayPromote(id, reviewer protocol.ParticipantID) bool {
 	st := s.state.Load()

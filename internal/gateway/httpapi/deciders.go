@@ -27,7 +27,7 @@ const defaultScored = 30 * 24 * time.Hour
 // and miss its misses. They have counts, and names of tools and programs, and no call.
 func (s *Server) deciders(w http.ResponseWriter, r *http.Request, v caller) {
 	d := v.space.Deciders()
-	if !v.space.SeesRights(v.id) && d.Reviewer(v.id) == nil && d.PeoplePattern(v.id) == "" {
+	if !v.space.SeesRights(v.id) && !v.space.IsDecider(v.id) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "The deciders of a space are for participants that observe it, may change rights, or are deciders."))
 		return
 	}

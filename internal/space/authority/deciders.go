@@ -246,6 +246,11 @@ func (st *State) reviewer(id protocol.ParticipantID) *Reviewer {
 	return st.Config.Deciders.Reviewer(id)
 }
 
+// IsDecider reports whether a participant is a reviewer, or one of the people who decide.
+func (st *State) IsDecider(id protocol.ParticipantID) bool {
+	return st.reviewer(id) != nil || st.isOfPeople(id)
+}
+
 // checkPerson checks whether a participant is one of the people who may decide by now on a
 // proposal.
 func (d *Deciders) checkPerson(id protocol.ParticipantID, proposed, now time.Time) error {
