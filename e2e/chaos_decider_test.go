@@ -192,7 +192,7 @@ func (d *desk) settle(ctx context.Context, w *world, who, id string, p *protocol
 			return
 		}
 	}
-	e.ID = protocol.ID(id)
+	e.ID, e.From = protocol.ID(id), protocol.ParticipantID(who)
 	s := w.sender(who)
 	defer s.close()
 	out, last, text := w.deliver(ctx, s, true, false, id, string(protocol.AppendEnvelope(nil, protocol.DialectMEUP01, &e)))
