@@ -24,7 +24,7 @@ func TestParseRules_Faults(t *testing.T) {
 		"- approve:\n    - {to: a}\n    - {kind: chat}":                     "r.yaml:3:7: leave kind out: a pattern is about mcp.request, and reject denies",
 		"- approve: {to: a, deny: true}":                                    "r.yaml:1:12: leave deny out: a pattern is about mcp.request, and reject denies",
 		"- approve: {to: a}\n  reason: " + strings.Repeat("x", maxReason+1): "r.yaml:2:11: reason: at most 500 characters",
-		"- approve: {paylod: 1}":                                            "r.yaml:1:21: capability at /paylod: unknown key; a capability has kind, payload, to, context and deny",
+		"- approve: {paylod: 1}":                                            "r.yaml:1:21: capability at /paylod: unknown key; a capability has kind, payload, to, context, claims and deny",
 		"- reject:\n    payload:\n      params:\n        arguments:\n          command: {$shell: {comands: [ls]}}": `r.yaml:5:39: capability at /payload/params/arguments/command/$shell/comands: it is unknown; use commands, write, read, env`,
 		"- approve: {payload: {params: {name: Bash, arguments: {command: 'git *'}}}}":                              `r.yaml:1:12: "git *" is compared as text, which may mean something else to the tool; write command: {$shell: {commands: ["git **"]}}, or {$text: …} if text is meant`,
 		"- approve: {payload: {name: x}}": "r.yaml:1:12: the payload of mcp.request has no field name; does it belong inside params?",
