@@ -73,11 +73,7 @@ func audit(c *cobra.Command, s *connect.Settings, style styler, f *auditFlags) e
 	if err != nil {
 		return err
 	}
-	colors, err := style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := s.Target(c)
+	colors, t, err := style.target(c, s)
 	if err != nil {
 		return err
 	}

@@ -53,11 +53,7 @@ Exit codes: those of meup; 0 also if there is no budget.`,
 }
 
 func listBudgets(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) error {
-	colors, err := style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := s.Target(c)
+	colors, t, err := style.target(c, s)
 	if err != nil {
 		return err
 	}
@@ -147,12 +143,7 @@ func extend(c *cobra.Command, s *connect.Settings, args []string, reason string)
 	if err != nil {
 		return err
 	}
-	sent, err := t.API.Send(c.Context(), t.Space, more.envelope(protocol.Correlation{}))
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", sent.ID, sent.Seq)
-	return err
+	return Send(c, t, more.envelope(protocol.Correlation{}), false)
 }
 
 // budgetExtension is the payload of a budget.extend.

@@ -86,26 +86,18 @@ func sendClaim(c *cobra.Command, s *connect.Settings, kind protocol.Kind, f *cla
 	if f.duration < 0 {
 		return program.Usagef("--for: expected a time such as 10m")
 	}
-	payload := make(map[string]any)
-	var absolute []string
+	payload := struct {
+		Names  []string `json:"names,omitempty"`
+		Paths  []string `json:"paths,omitempty"`
+		Reason string   `json:"reason,omitempty"`
+		TTL    float64  `json:"ttl_seconds,omitempty"`
+	}{Names: f.names, Reason: f.reason, TTL: f.duration.Seconds()}
 	for _, path := range paths {
 		path, err := filepath.Abs(path)
 		if err != nil {
 			return err
 		}
-		absolute = append(absolute, filepath.ToSlash(path))
-	}
-	if absolute != nil {
-		payload["paths"] = absolute
-	}
-	if f.names != nil {
-		payload["names"] = f.names
-	}
-	if f.reason != "" {
-		payload["reason"] = f.reason
-	}
-	if f.duration > 0 {
-		payload["ttl_seconds"] = f.duration.Seconds()
+		payload.Paths = append(payload.Paths, filepath.ToSlash(path))
 	}
 	text, err := json.Marshal(payload)
 	if err != nil {

@@ -23,6 +23,16 @@ import (
 // styler returns the colors for output to a writer.
 type styler func(io.Writer) (block.Style, error)
 
+// target returns the style of the output of a command, and the space that it is about.
+func (style styler) target(c *cobra.Command, s *connect.Settings) (block.Style, *connect.Target, error) {
+	colors, err := style(c.OutOrStdout())
+	if err != nil {
+		return colors, nil, err
+	}
+	t, err := s.Target(c)
+	return colors, t, err
+}
+
 // Review returns the command proposals.
 func Review(s *connect.Settings, style styler) *cobra.Command {
 	var asJSON bool
@@ -80,11 +90,7 @@ type ProposalInfo struct {
 }
 
 func listProposals(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) error {
-	colors, err := style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := s.Target(c)
+	colors, t, err := style.target(c, s)
 	if err != nil {
 		return err
 	}

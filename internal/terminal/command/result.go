@@ -232,11 +232,7 @@ func showProposal(c *cobra.Command, s *connect.Settings, style styler, args []st
 	if err != nil {
 		return err
 	}
-	colors, err := style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := s.Target(c)
+	colors, t, err := style.target(c, s)
 	if err != nil {
 		return err
 	}

@@ -43,11 +43,7 @@ the token is not valid; 130 Ctrl-C, which decides nothing.`,
 }
 
 func review(c *cobra.Command, s *connect.Settings, style styler) error {
-	colors, err := style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := s.Target(c)
+	colors, t, err := style.target(c, s)
 	if err != nil {
 		return err
 	}

@@ -92,11 +92,7 @@ func listReviewers(c *cobra.Command, s *connect.Settings, style styler, f *revie
 	if err != nil {
 		return err
 	}
-	colors, err := style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := s.Target(c)
+	colors, t, err := style.target(c, s)
 	if err != nil {
 		return err
 	}
@@ -199,7 +195,7 @@ func took(seconds float64) string {
 func notes(d *api.Decider, flags string) (lines []string) {
 	if c := d.Changed; c != nil {
 		verb := "demoted"
-		if c.Mode == modeDecide {
+		if c.Mode == api.ModeDecide {
 			verb = "promoted"
 		}
 		line := fmt.Sprintf("%s by %s at %s", verb, termsafe.Words(string(c.By)), c.At.Local().Format(time.DateTime))
@@ -222,9 +218,6 @@ func notes(d *api.Decider, flags string) (lines []string) {
 	}
 	return lines
 }
-
-// modeDecide is the mode of a reviewer that decides.
-const modeDecide = "decide"
 
 // undo returns the demotion of the reviewer that has approved a proposal, which names that decision;
 // nil: it was not a reviewer that approved it.

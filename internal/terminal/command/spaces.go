@@ -100,11 +100,7 @@ type whoFlags struct {
 }
 
 func listParticipants(c *cobra.Command, s *connect.Settings, style styler, f *whoFlags) error {
-	colors, err := style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := s.Target(c)
+	colors, t, err := style.target(c, s)
 	if err != nil {
 		return err
 	}
