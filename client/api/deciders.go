@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -22,6 +21,12 @@ type Deciders struct {
 	Since   time.Time `json:"since"`
 	Partial bool      `json:"partial"`
 }
+
+// The modes of a reviewer.
+const (
+	ModeShadow = "shadow" // it gives opinions, and people decide
+	ModeDecide = "decide"
+)
 
 // Decider is a set of rules, a reviewer, or a person who decides on proposals.
 type Decider struct {
@@ -112,12 +117,8 @@ type Tally struct {
 // Deciders returns who decides on the proposals of a space, with scores from a time on (zero:
 // the gateway's default).
 func (c *Client) Deciders(ctx context.Context, space string, since time.Time) (*Deciders, error) {
-	q := make(url.Values)
-	if !since.IsZero() {
-		q.Set("since", since.UTC().Format(time.RFC3339Nano))
-	}
 	var d Deciders
-	if err := c.get(ctx, inSpace(space, "deciders"), q, &d); err != nil {
+	if err := c.get(ctx, inSpace(space, "deciders"), sinceOf(since), &d); err != nil {
 		return nil, fmt.Errorf("list deciders of space %q: %w", space, err)
 	}
 	return &d, nil

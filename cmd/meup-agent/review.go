@@ -76,7 +76,7 @@ func (f *reviewFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.root, "root", "", "folder of the tools, which relative paths of rules are relative to; empty: the working directory that the agent reports")
 	fl.IntVar(&f.work, "max-parallel", 4, "maximum of proposals that are judged at the same time")
 	fl.IntVar(&f.waiting, "max-waiting", 64, "maximum of proposals that wait; further ones are left to people, and so are those of one proposer beyond a quarter")
-	fl.DurationVar(&f.timeout, "timeout", time.Minute, "timeout of one judgement; then the reviewer abstains")
+	fl.DurationVar(&f.timeout, "timeout", time.Minute, "timeout of one judgment; then the reviewer abstains")
 	fl.IntVar(&f.maxCall, "max-call", 32<<10, "maximum of bytes of a call that is judged; the reviewer abstains on a larger one")
 }
 

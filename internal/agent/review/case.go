@@ -129,35 +129,23 @@ func withoutDescription(payload protocol.Value, params json.RawMessage) json.Raw
 	return llm.Marshal(whole)
 }
 
-// readers is the rule for commands that only read, and inside the one for paths below the folder.
+// Rules by which calls are labeled.
 var (
-	readers = mustShell(`{"read":"preset"}`)
-	near    = mustShell(`{"read":{"preset":true,"below":"."}}`)
-	inside  = mustPath(`{"below":"."}`)
+	readers = must(argument.ParseShell, `{"read":"preset"}`)                    // commands that only read
+	near    = must(argument.ParseShell, `{"read":{"preset":true,"below":"."}}`) // and only below the folder
+	inside  = must(argument.ParsePath, `{"below":"."}`)                         // paths below the folder
 )
 
-func mustValue(text string) protocol.Value {
+func must[T any](parse func(protocol.Value) (T, error), text string) T {
 	doc, err := protocol.ParseJSON([]byte(text), protocol.MaxDepth)
 	if err != nil {
 		panic(err)
 	}
-	return doc.Root()
-}
-
-func mustShell(text string) *argument.Shell {
-	s, err := argument.ParseShell(mustValue(text))
+	rule, err := parse(doc.Root())
 	if err != nil {
 		panic(err)
 	}
-	return s
-}
-
-func mustPath(text string) *argument.Path {
-	p, err := argument.ParsePath(mustValue(text))
-	if err != nil {
-		panic(err)
-	}
-	return p
+	return rule
 }
 
 // command adds the labels of a command.

@@ -63,7 +63,7 @@ type Options struct {
 
 	MaxWork    int           // proposals that are judged at once; 0: 4
 	MaxWaiting int           // proposals that wait; 0: 64
-	Timeout    time.Duration // of one judgement; 0: 1 min
+	Timeout    time.Duration // of one judgment; 0: 1 min
 	MaxCall    int           // bytes of a proposal that is judged; 0: 32 KiB
 	Logger     *slog.Logger  // nil discards
 }
@@ -87,7 +87,7 @@ type Reviewer struct {
 	runtime *participant.Runtime
 	joined  protocol.SpaceInfo
 	cases   participant.Requests[*work]
-	turns   chan struct{} // one token for each judgement in progress
+	turns   chan struct{} // one token for each judgment in progress
 	reading chan struct{} // a token while the gateway is asked
 	hints   hints
 	full    bool // proposals are not accepted now; owned by the goroutine of Run
@@ -393,7 +393,7 @@ func (r *Reviewer) decides(w *work) bool {
 		}
 		return false
 	}
-	return slices.ContainsFunc(all.Deciders, func(d api.Decider) bool { return d.Type == "reviewer" && d.ID == r.you && d.Mode == "decide" })
+	return slices.ContainsFunc(all.Deciders, func(d api.Decider) bool { return d.Type == "reviewer" && d.ID == r.you && d.Mode == api.ModeDecide })
 }
 
 // deciders returns who decides. The scores in it are of the last minute alone: nobody reads them.

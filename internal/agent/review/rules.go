@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -191,20 +192,13 @@ func nodeAt(n ast.Node, pointer string) ast.Node {
 func (r *Rules) judge(call *capability.Request) opinion {
 	for _, x := range r.rejects {
 		if x.pattern.Sees(call) {
-			return opinion{protocol.OpinionReject, because(x, "A rule rejects such calls.")}
+			return opinion{protocol.OpinionReject, cmp.Or(x.reason, "A rule rejects such calls.")}
 		}
 	}
 	for _, x := range r.approves {
 		if x.pattern.Certain(call) {
-			return opinion{protocol.OpinionApprove, because(x, "A rule approves such calls.")}
+			return opinion{protocol.OpinionApprove, cmp.Or(x.reason, "A rule approves such calls.")}
 		}
 	}
 	return opinion{protocol.OpinionAbstain, "No rule is about this call."}
-}
-
-func because(r rule, otherwise string) string {
-	if r.reason != "" {
-		return r.reason
-	}
-	return otherwise
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what is read for one judgement by a model.
+// Bounds of what is read for one judgment by a model.
 const (
 	readDecisions = 100
 	readProposals = 100
