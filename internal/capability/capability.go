@@ -55,6 +55,15 @@ func (c *Capability) Deny() bool { return c.deny }
 // String returns the JSON text.
 func (c *Capability) String() string { return string(c.source) }
 
+// Texts returns the JSON texts of capabilities.
+func Texts(list []*Capability) []json.RawMessage {
+	texts := make([]json.RawMessage, len(list))
+	for i, c := range list {
+		texts[i] = c.source
+	}
+	return texts
+}
+
 // Selects reports whether the capability is about envelopes of a kind.
 func (c *Capability) Selects(k protocol.Kind) bool { return c.kind.Match(k) }
 

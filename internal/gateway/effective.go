@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -177,7 +176,7 @@ func (g *Gateway) Directory(name string) *api.Directory {
 			item.Issuer = s.JWT.Issuer
 		}
 		for _, p := range s.Participants {
-			item.Participants = append(item.Participants, api.DirectoryParticipant{ID: p.ID, Source: api.SourceFile, Capabilities: texts(p.Capabilities)})
+			item.Participants = append(item.Participants, api.DirectoryParticipant{ID: p.ID, Source: api.SourceFile, Capabilities: capability.Texts(p.Capabilities)})
 		}
 		if added := d.Space(s.Name); added != nil {
 			appendAdded(&item, added, s)
@@ -204,7 +203,7 @@ func (g *Gateway) Directory(name string) *api.Directory {
 func appendAdded(item *api.DirectorySpace, s *authority.DirectorySpace, file *config.Space) {
 	now, inFile := time.Now(), idsOf(file)
 	for p := range s.Participants {
-		q := api.DirectoryParticipant{ID: p.ID, Source: api.SourceLog, By: p.By, At: p.At, Capabilities: texts(p.Capabilities), Inactive: item.Inactive}
+		q := api.DirectoryParticipant{ID: p.ID, Source: api.SourceLog, By: p.By, At: p.At, Capabilities: capability.Texts(p.Capabilities), Inactive: item.Inactive}
 		if inFile[p.ID] {
 			q.Inactive = shadowedParticipant
 		}
@@ -216,14 +215,6 @@ func appendAdded(item *api.DirectorySpace, s *authority.DirectorySpace, file *co
 		item.Participants = append(item.Participants, q)
 	}
 	slices.SortStableFunc(item.Participants, func(a, b api.DirectoryParticipant) int { return cmp.Compare(a.ID, b.ID) })
-}
-
-func texts(list []*capability.Capability) []json.RawMessage {
-	out := make([]json.RawMessage, 0, len(list))
-	for _, c := range list {
-		out = append(out, json.RawMessage(c.String()))
-	}
-	return out
 }
 
 func visibility(everyone bool) string {

@@ -48,8 +48,6 @@ func policyOf(cfg *config.Config) policy {
 const (
 	decideCallers  = "callers"
 	decideExplicit = "explicit"
-	modeShadow     = "shadow"
-	modeDecide     = "decide"
 )
 
 func spacePolicy(s *config.Space) api.SpacePolicy {
@@ -59,7 +57,7 @@ func spacePolicy(s *config.Space) api.SpacePolicy {
 	}
 	for i := range s.Participants {
 		x := &s.Participants[i]
-		p.Participants[x.ID] = texts(x.Capabilities)
+		p.Participants[x.ID] = capability.Texts(x.Capabilities)
 		if x.Root != "" {
 			if p.Roots == nil {
 				p.Roots = make(map[protocol.ParticipantID]string)
@@ -68,7 +66,7 @@ func spacePolicy(s *config.Space) api.SpacePolicy {
 		}
 	}
 	if s.JWT != nil {
-		p.Guests = texts(s.JWT.Capabilities)
+		p.Guests = capability.Texts(s.JWT.Capabilities)
 	}
 	if s.Deciders.Configured() {
 		p.Deciders = decidersPolicy(&s.Deciders)
@@ -77,14 +75,14 @@ func spacePolicy(s *config.Space) api.SpacePolicy {
 }
 
 func decidersPolicy(d *authority.Deciders) *api.DecidersPolicy {
-	p := &api.DecidersPolicy{HumanOnly: texts(d.HumanOnly)}
+	p := &api.DecidersPolicy{HumanOnly: capability.Texts(d.HumanOnly)}
 	for _, r := range d.Rules {
 		p.Rules = append(p.Rules, api.RulePolicy{Capability: json.RawMessage(r.Capability.String()), Reason: r.Reason})
 	}
 	for _, v := range d.Reviewers {
-		r := api.ReviewerPolicy{ID: v.ID, Mode: modeShadow, For: texts(v.For), Decisions: v.Decisions, WithoutMiss: v.WithoutMiss}
+		r := api.ReviewerPolicy{ID: v.ID, Mode: api.ModeShadow, For: capability.Texts(v.For), Decisions: v.Decisions, WithoutMiss: v.WithoutMiss}
 		if v.Decides {
-			r.Mode = modeDecide
+			r.Mode = api.ModeDecide
 		}
 		p.Reviewers = append(p.Reviewers, r)
 	}
@@ -109,7 +107,7 @@ func decidersOf(p *api.DecidersPolicy) (d authority.Deciders, err error) {
 		held, fault := compile(r.For)
 		err = cmp.Or(err, fault)
 		d.Reviewers = append(d.Reviewers, authority.Reviewer{
-			ID: r.ID, Decides: r.Mode == modeDecide, For: held, Decisions: r.Decisions, WithoutMiss: r.WithoutMiss,
+			ID: r.ID, Decides: r.Mode == api.ModeDecide, For: held, Decisions: r.Decisions, WithoutMiss: r.WithoutMiss,
 		})
 	}
 	for _, s := range p.People {

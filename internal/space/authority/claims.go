@@ -21,7 +21,6 @@ const (
 	maxClaimed      = 256   // paths and names of one participant
 	maxClaimedTotal = 4_096 // in a space
 	maxClaimItems   = 64    // of one claim
-	maxClaimPath    = 4_096 // bytes
 	maxClaimName    = 256   // bytes
 	maxClaimReason  = 512   // bytes that are kept
 )

@@ -118,7 +118,7 @@ func (v *Reviewer) Entry() string {
 
 // described returns everything in the deciders that decides.
 func (d *Deciders) described() []any {
-	out := []any{textsOf(d.HumanOnly), d.People}
+	out := []any{capability.Texts(d.HumanOnly), d.People}
 	for i := range d.Rules {
 		out = append(out, json.RawMessage(d.Rules[i].Capability.String()), d.Rules[i].Reason)
 	}
@@ -129,15 +129,7 @@ func (d *Deciders) described() []any {
 }
 
 func (v *Reviewer) described() []any {
-	return []any{v.ID, v.Decides, textsOf(v.For), v.Decisions, v.WithoutMiss}
-}
-
-func textsOf(list []*capability.Capability) []json.RawMessage {
-	texts := make([]json.RawMessage, len(list))
-	for i, c := range list {
-		texts[i] = json.RawMessage(c.String())
-	}
-	return texts
+	return []any{v.ID, v.Decides, capability.Texts(v.For), v.Decisions, v.WithoutMiss}
 }
 
 // Rule returns the rule that decides on a call before anybody is asked; nil: none. One that
