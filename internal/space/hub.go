@@ -366,38 +366,37 @@ func (h *Hub) openSpaces() []*Space {
 	return list
 }
 
-// recordTimeout bounds how long RecordGuests and EndPromotions wait for the log of one space.
+// recordTimeout bounds how long record waits for the log of one space.
 const recordTimeout = 10 * time.Second
 
 // RecordGuests records the guests that are connected, or have made a request, before
 // they are forgotten. It is called once a minute: joins and requests do not wait for it.
 func (h *Hub) RecordGuests(ctx context.Context) {
-	for _, s := range h.openSpaces() {
+	h.record(ctx, "record guests again", func(ctx context.Context, s *Space) error {
 		for _, m := range s.members() {
 			s.admission.NoteGuest(m.ID)
 		}
-		within, cancel := context.WithTimeout(ctx, recordTimeout)
-		if err := s.admission.RecordGuests(within); err != nil {
-			s.log.Warn("record guests again", "error", err)
-		}
-		cancel()
-		if h.services.Journal.Ready() != nil || ctx.Err() != nil {
-			return // the next call tries again
-		}
-	}
+		return s.admission.RecordGuests(ctx)
+	})
 }
 
 // EndPromotions records the end of promotions of reviewers that the configuration has ended.
 // It is called after a reload, and once a minute for what the log did not take.
 func (h *Hub) EndPromotions(ctx context.Context) {
+	h.record(ctx, "end promotions of reviewers", func(ctx context.Context, s *Space) error { return s.admission.EndPromotions(ctx) })
+}
+
+// record records something in each open space, until the log is unavailable; the next call tries
+// again.
+func (h *Hub) record(ctx context.Context, what string, inSpace func(context.Context, *Space) error) {
 	for _, s := range h.openSpaces() {
 		within, cancel := context.WithTimeout(ctx, recordTimeout)
-		if err := s.admission.EndPromotions(within); err != nil {
-			s.log.Warn("end promotions of reviewers", "error", err)
+		if err := inSpace(within, s); err != nil {
+			s.log.Warn(what, "error", err)
 		}
 		cancel()
 		if h.services.Journal.Ready() != nil || ctx.Err() != nil {
-			return // the next call tries again
+			return
 		}
 	}
 }

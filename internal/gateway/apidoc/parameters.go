@@ -60,7 +60,7 @@ var parameters = map[string]parameter{
 	"q":                     {schema: text, text: "the words", required: true},
 	"match":                 {schema: oneOf("all", "any", "auto"), text: "which words a hit has: all, the default; any; or all and, without a hit, any"},
 	"decisions.since":       {schema: text, text: "only what is in the log after this seq, or from this time on: RFC 3339, a day in UTC, or a duration before now"},
-	"deciders.since":        {schema: text, text: "scores count the proposals from this time on: RFC 3339, a day in UTC, or a duration before now; 720h is the default"},
+	"deciders.since":        {schema: text, text: "scores count the proposals from this time on: RFC 3339, a day in UTC, or a duration before now; 30d is the default"},
 	"suggestions.since":     {schema: text, text: "only decisions from this time on: RFC 3339, a day in UTC, or a duration before now; 30d is the default"},
 	"backtest.since":        {schema: text, text: "only envelopes from this time on: RFC 3339, a day in UTC, or a duration before now; 30d is the default"},
 	"search.since":          {schema: text, text: "only envelopes from this time on: RFC 3339, or a day in UTC"},

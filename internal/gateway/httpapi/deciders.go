@@ -2,11 +2,9 @@ package httpapi
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -19,9 +17,6 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// defaultScored is how far scores go back without the parameter since.
-const defaultScored = 30 * 24 * time.Hour
-
 // deciders returns who decides on the proposals of the space, with their scores. These are of the
 // whole space: those who may read them would otherwise see different ones of the same reviewer,
 // and miss its misses. They have counts, and names of tools and programs, and no call.
@@ -31,15 +26,10 @@ func (s *Server) deciders(w http.ResponseWriter, r *http.Request, v caller) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "The deciders of a space are for participants that observe it, may change rights, or are deciders."))
 		return
 	}
-	now := time.Now()
-	from := now.Add(-defaultScored)
-	if text := r.URL.Query().Get("since"); text != "" {
-		var ok bool
-		from, ok = ago(text, now)
-		if !ok {
-			access.WriteError(w, access.BadRequest("The parameter since cannot be "+strconv.Quote(text)+"; write a time such as 2026-11-22T18:00:00Z, a day, or a duration before now such as 24h."))
-			return
-		}
+	from, refused := beginOf(r, time.Now())
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
 	}
 	if !v.hold.Grow(3 * space.MaxScorecardBytes) { // the scorecard, and twice what is made of it
 		access.WriteError(w, access.Busy())
@@ -57,7 +47,7 @@ func (s *Server) deciders(w http.ResponseWriter, r *http.Request, v caller) {
 		return
 	}
 	writeJSON(w, http.StatusOK, &api.Deciders{
-		Configured: d.Configured(), HumanOnly: textsOf(d.HumanOnly), Deciders: v.scored(d, card), Since: from.UTC(), Partial: partial,
+		Configured: d.Configured(), HumanOnly: capability.Texts(d.HumanOnly), Deciders: v.scored(d, card), Since: from.UTC(), Partial: partial,
 	})
 }
 
@@ -106,7 +96,7 @@ func (v caller) scored(d *authority.Deciders, card *exchange.Scorecard) []api.De
 
 // reviewer returns a reviewer with its score and, in shadow, what its promotion needs.
 func (v caller) reviewer(r *authority.Reviewer, card *exchange.Scorecard) api.Decider {
-	x := api.Decider{Type: "reviewer", ID: r.ID, Mode: modeOf(false), For: textsOf(r.For), Score: scoreOf(card.Reviewer(r.ID))}
+	x := api.Decider{Type: "reviewer", ID: r.ID, Mode: modeOf(false), For: capability.Texts(r.For), Score: scoreOf(card.Reviewer(r.ID))}
 	decides, last := v.space.Mode(r.ID)
 	if last != nil {
 		x.Changed = &api.ModeChange{ID: last.ID, Seq: last.Seq, At: last.At, By: last.By, Mode: modeOf(last.Decides), Reason: last.Reason, Undone: last.Undone}
@@ -125,17 +115,9 @@ func (v caller) reviewer(r *authority.Reviewer, card *exchange.Scorecard) api.De
 
 func modeOf(decides bool) string {
 	if decides {
-		return "decide"
+		return api.ModeDecide
 	}
-	return "shadow"
-}
-
-func textsOf(list []*capability.Capability) []json.RawMessage {
-	texts := make([]json.RawMessage, len(list))
-	for i, c := range list {
-		texts[i] = json.RawMessage(c.String())
-	}
-	return texts
+	return api.ModeShadow
 }
 
 func scoreOf(s *exchange.Score) *api.Score {

@@ -296,6 +296,22 @@ func ago(s string, now time.Time) (time.Time, bool) {
 	return moment(s)
 }
 
+// defaultPeriod is how far scores, suggestions and backtests go back without the parameter since.
+const defaultPeriod = 30 * 24 * time.Hour
+
+// beginOf returns the parameter since, or the begin of the default period.
+func beginOf(r *http.Request, now time.Time) (time.Time, *protocol.Error) {
+	value := r.URL.Query().Get("since")
+	if value == "" {
+		return now.Add(-defaultPeriod), nil
+	}
+	t, ok := ago(value, now)
+	if !ok {
+		return t, access.BadRequest("The parameter since cannot be " + strconv.Quote(value) + "; write a time such as 2026-11-22T18:00:00Z, a day, or a duration before now such as 30d or 24h.")
+	}
+	return t, nil
+}
+
 func badParameter(name, value string) *protocol.Error {
 	return access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + ".")
 }

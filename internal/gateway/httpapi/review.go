@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -28,8 +27,6 @@ const (
 	maxConfigBytes = 1 << 20
 	// reviewBytes is about the memory for a configuration, and of what is kept of the log.
 	reviewBytes = 12 << 20
-	// defaultReview is the period of a review.
-	defaultReview = 30 * 24 * time.Hour
 	// configWork is the work of a byte of a configuration, which is compiled, in bytes.
 	configWork = 256
 )
@@ -69,14 +66,10 @@ func (s *Server) backtest(w http.ResponseWriter, r *http.Request, v caller) {
 // review responds with what a function derives from the log of a space since a time. One runs at
 // a time. work is that of the function beside reading.
 func (s *Server) review(w http.ResponseWriter, r *http.Request, v caller, work int, run func(since time.Time) (out any, read int, err error)) {
-	since := time.Now().Add(-defaultReview)
-	if value := r.URL.Query().Get("since"); value != "" {
-		t, ok := ago(value, time.Now())
-		if !ok {
-			access.WriteError(w, access.BadRequest("The parameter since cannot be "+strconv.Quote(value)+"; write a time such as 2026-11-22T18:00:00Z, or a duration before now such as 30d or 24h."))
-			return
-		}
-		since = t
+	since, fault := beginOf(r, time.Now())
+	if fault != nil {
+		access.WriteError(w, fault)
+		return
 	}
 	charge, err := v.space.BeginWork(v.id)
 	if err != nil {

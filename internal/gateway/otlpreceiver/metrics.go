@@ -227,15 +227,11 @@ func (x *point) key() string { return hex.EncodeToString(x.series[:12]) }
 // receiveMetrics counts the metrics of a request.
 func (s *receiver) receiveMetrics(w http.ResponseWriter, r *http.Request, kind string) (rejected int, reason string, err error) {
 	data := new(metricspb.MetricsData)
-	q, err := s.open(w, r, kind, data.ProtoReflect().Descriptor())
+	q, err := s.open(w, r, kind, data)
 	if err != nil {
 		return 0, "", err
 	}
 	defer q.close()
-	err = decode(q.body, kind, data)
-	if err != nil {
-		return 0, "", err
-	}
 	var p points
 	err = p.read(data)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
@@ -66,7 +66,6 @@ type request struct {
 	*adapter.Request
 	space string
 	you   protocol.ParticipantID
-	body  []byte
 	hold  limit.Hold
 }
 
@@ -75,8 +74,8 @@ func (q *request) close() {
 	q.Request.Close()
 }
 
-// open reads a request whose body has the form of a message. The caller has to close it.
-func (s *receiver) open(w http.ResponseWriter, r *http.Request, kind string, form protoreflect.MessageDescriptor) (out *request, err error) {
+// open reads a request, and its body into a message. The caller has to close it.
+func (s *receiver) open(w http.ResponseWriter, r *http.Request, kind string, into proto.Message) (out *request, err error) {
 	name := cmp.Or(r.URL.Query().Get("space"), r.Header.Get("Meup-Space"))
 	if name != "" && !protocol.ValidSpaceName(name) {
 		return nil, access.BadRequest("space: expected the name of a space.")
@@ -98,7 +97,7 @@ func (s *receiver) open(w http.ResponseWriter, r *http.Request, kind string, for
 	if err != nil {
 		return out, err
 	}
-	out.body, err = inflate(q.Body, strings.ToLower(r.Header.Get("Content-Encoding")), func(n int64) error {
+	body, err := inflate(q.Body, strings.ToLower(r.Header.Get("Content-Encoding")), func(n int64) error {
 		if !taken || !out.hold.Grow(copies*n) {
 			return access.Busy()
 		}
@@ -107,28 +106,24 @@ func (s *receiver) open(w http.ResponseWriter, r *http.Request, kind string, for
 	if err != nil {
 		return out, err
 	}
-	n, err := elements(out.body, kind, form)
+	n, err := elements(body, kind, into.ProtoReflect().Descriptor())
 	if err != nil {
 		return out, err
 	}
 	if !out.hold.Grow(int64(n) * elementSize) {
 		return out, access.Busy()
 	}
-	return out, nil
+	return out, decode(body, kind, into)
 }
 
 // receive publishes the spans of a request.
 func (s *receiver) receive(w http.ResponseWriter, r *http.Request, kind string) (rejected int, reason string, err error) {
 	data := new(tracepb.TracesData)
-	q, err := s.open(w, r, kind, data.ProtoReflect().Descriptor())
+	q, err := s.open(w, r, kind, data)
 	if err != nil {
 		return 0, "", err
 	}
 	defer q.close()
-	err = decode(q.body, kind, data)
-	if err != nil {
-		return 0, "", err
-	}
 	list, invalid, err := spans(data, kind)
 	if err != nil {
 		return 0, "", err
