@@ -253,7 +253,7 @@ func reason(kind protocol.Kind, err error) string {
 	case protocol.CodeUnknownParticipant:
 		return "there is no such participant"
 	case protocol.CodeCapabilityViolation:
-		return "it is a reviewer, which changes no rights"
+		return "it is a reviewer, which may not send this kind"
 	default:
 		return strings.ReplaceAll(string(code), "_", " ")
 	}

@@ -63,11 +63,11 @@ func (st *State) CheckModeChange(e *protocol.Envelope, payload protocol.Value) e
 	return nil
 }
 
-// CheckReviewer rejects envelopes of reviewers that change rights: a reviewer has its own
-// from others, whose decisions it prepares.
+// CheckReviewer rejects envelopes of reviewers that change the state: a reviewer must not change
+// what it judges by, nor its own rights.
 func (st *State) CheckReviewer(e *protocol.Envelope) error {
 	if e.Kind.ChangesState() && st.Config.Deciders.Reviewer(e.From) != nil {
-		return protocol.Errorf(protocol.CodeCapabilityViolation, "You are a reviewer, and reviewers change no rights.")
+		return protocol.Errorf(protocol.CodeCapabilityViolation, "You are a reviewer, and reviewers send no %s; ask a person to send it.", e.Kind)
 	}
 	return nil
 }
