@@ -92,10 +92,10 @@ type Tally struct {
 	// Proposals are those that it could have judged; of rules also the calls that they let
 	// through, and of people all.
 	Proposals int `json:"proposals"`
-	Covered   int `json:"covered"`  // on which it had an opinion, or that it decided
+	Covered   int `json:"covered"`  // that it approved or rejected, or would have
 	Approved  int `json:"approved"` // of those
 	Rejected  int `json:"rejected"`
-	Abstained int `json:"abstained"` // opinions that say neither
+	Abstained int `json:"abstained"` // opinions that say neither, which cover nothing
 	Decided   int `json:"decided"`   // proposals that it settled
 	Compared  int `json:"compared"`  // on which it and a person had an opinion
 	// Misses are proposals that it approved, or would have, and that a person rejected,

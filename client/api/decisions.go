@@ -33,6 +33,8 @@ type CallDecision struct {
 	Caller protocol.ParticipantID `json:"caller"`         // who wanted the call: its proposer or its sender
 	Host   protocol.ParticipantID `json:"host,omitempty"` // the participant that runs the tool, if it is known
 	Tool   string                 `json:"tool"`           // or the method, if it is not tools/call
+	// Arguments are those of the tool, or the parameters, as JSON; what was cut ends with "…".
+	Arguments string `json:"arguments,omitempty"`
 	// Call is the SHA-256 of the method and the parameters, without the metadata of
 	// their sender.
 	Call     string      `json:"call"`
@@ -43,9 +45,19 @@ type CallDecision struct {
 	Reason  string `json:"reason,omitempty"` // of a rejection or a withdrawal
 
 	Decided DecidedBy `json:"decided"`
+	// Undone is by whom the decision of a reviewer was called wrong; nil: by nobody.
+	Undone *Undoing `json:"undone,omitempty"`
 	// Today is what the policy in force says about the call; nil if the reader may not
 	// see it.
 	Today *Verdict `json:"today,omitempty"`
+}
+
+// Undoing is a demotion of a reviewer that names one of its decisions.
+type Undoing struct {
+	ID     protocol.ID            `json:"id"`
+	By     protocol.ParticipantID `json:"by"`
+	At     time.Time              `json:"at"`
+	Reason string                 `json:"reason,omitempty"`
 }
 
 // DecidedBy says who or what decided on a call.

@@ -294,8 +294,7 @@ func tallyOf(said, person string, own bool) Tally {
 	case protocol.OpinionReject:
 		t.Rejected = 1
 	case protocol.OpinionAbstain:
-		t.Abstained = 1
-		return t
+		return Tally{Proposals: 1, Abstained: 1}
 	default:
 		return Tally{Proposals: 1}
 	}

@@ -92,7 +92,7 @@ func TestScorecard(t *testing.T) {
 		{"agreed on a rejection", []string{scoreProposal, scoreReject, aliceRejected}, func(w *Tally) {
 			w.Rejected, w.Compared, w.Saved, w.PersonRejections, w.AgreedRejections = 1, 1, 1, 1, 1
 		}},
-		{"abstained", []string{scoreProposal, scoreAbstain, aliceRejected}, func(w *Tally) { w.Abstained = 1 }},
+		{"abstained", []string{scoreProposal, scoreAbstain, aliceRejected}, func(w *Tally) { w.Covered, w.Abstained = 0, 1 }},
 		{"edited is against the proposed call", []string{
 			scoreProposal, scoreApprove,
 			`{"kind":"mcp.request","from":"alice","id":"d","settles":"p","by":"person","payload":"{\"edited\":true}"}`,
@@ -386,7 +386,7 @@ func plainScore(log []scored, since time.Time, reviewer protocol.ParticipantID) 
 					*n++
 				}
 			}
-			one(&t.Covered, verdict != "")
+			one(&t.Covered, verdict == "approve" || verdict == "reject")
 			one(&t.Approved, verdict == "approve")
 			one(&t.Rejected, verdict == "reject")
 			one(&t.Abstained, verdict == "abstain")

@@ -256,6 +256,30 @@ func TestDeciders_WhoMayDecide(t *testing.T) {
 }
 
 // What only may match is enough for human_only, and not for what a reviewer may decide on.
+// What is hidden from all people, no reviewer decides.
+func TestDeciders_HiddenProposal(t *testing.T) {
+	cfg := judged(t, decides)
+	for _, id := range []protocol.ParticipantID{"alice", "carol"} {
+		p := cfg.Participants[id]
+		p.Capabilities = []*capability.Capability{pattern(t, `{"kind":"decide"}`)}
+		cfg.Participants[id] = p
+	}
+	r := openWith(t, cfg, nil)
+	hidden := strings.Replace(proposal("p1", "write_file"), `"payload"`, `"to":["rev"],"payload"`, 1)
+	r.must("agent", hidden)
+	r.refuses("rev", approval("", "p1", "write_file"), violation, "None of the people who decide here can see this proposal")
+	r.must("agent", strings.NewReplacer(`"p1"`, `"p2"`, `["rev"]`, `["rev","alice"]`).Replace(hidden))
+	r.must("rev", approval("", "p2", "write_file"))
+
+	cfg = judged(t, decides)
+	p := cfg.Participants["carol"]
+	p.Capabilities = append(p.Capabilities, pattern(t, `{"kind":"observe"}`))
+	cfg.Participants["carol"] = p
+	r = openWith(t, cfg, nil)
+	r.must("agent", hidden)
+	r.must("rev", approval("", "p1", "write_file"))
+}
+
 func TestDeciders_PossibleMatch(t *testing.T) {
 	r := openWith(t, judged(t, func(d *authority.Deciders) {
 		d.Reviewers[0].Decides, d.Reviewers[0].For = true, nil

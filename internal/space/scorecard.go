@@ -110,10 +110,11 @@ func deciderOf(e *ring.Entry) string {
 
 // panel returns who is scored. at is the entry that is being added.
 func (s *Space) panel(d *authority.Deciders, at **ring.Entry) exchange.Panel {
-	cfg := s.config()
+	st := s.state.Load()
 	p := exchange.Panel{Kind: kindOfCall, IsPerson: func(id protocol.ParticipantID) bool {
-		return len(d.People) == 0 || d.PeoplePattern(id) != ""
+		return len(d.People) == 0 || d.PeoplePattern(id) != "" && !st.IsInvited(id)
 	}}
+	limits := st.Config.Counts()
 	visibility := make(map[protocol.ParticipantID]ring.Visibility)
 	for _, v := range d.Reviewers {
 		p.Reviewers = append(p.Reviewers, v.ID)
@@ -123,7 +124,10 @@ func (s *Space) panel(d *authority.Deciders, at **ring.Entry) exchange.Panel {
 		if reviewer != "" && !(*at).VisibleTo(visibility[reviewer]) {
 			return false
 		}
-		r := cfg.ProposedCall(e, payload)
+		if limits && st.MayCall(e.From, e, payload, e.TS).Allowed {
+			return false // a budget or a loop asked, and people alone answer that
+		}
+		r := st.Config.ProposedCall(e, payload)
 		return d.Judges(reviewer, &r)
 	}
 	return p

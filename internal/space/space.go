@@ -144,7 +144,14 @@ func (s *Space) Directory() authority.Directory { return s.state.Load().Director
 
 // MayDecide reports whether the rights of a participant allow it to decide on a proposal.
 func (s *Space) MayDecide(id protocol.ParticipantID, p *protocol.Envelope) bool {
-	return s.state.Load().MayDecide(id, p, s.now())
+	st := s.state.Load()
+	return st.MayDecide(id, p, s.now()) && (st.IsPerson(id, s.now()) || s.AskedBecause(p) == "")
+}
+
+// RejectsProposal returns why a rule of the deciders rejects a proposal of a participant, as a
+// sentence; "": none does.
+func (s *Space) RejectsProposal(id protocol.ParticipantID, p *protocol.Envelope) string {
+	return s.config().RejectsProposal(id, p, p.ParsePayload())
 }
 
 // Scopes returns the capabilities that a participant can grant to the proposer of a call, for calls

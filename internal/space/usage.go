@@ -96,15 +96,7 @@ func (s *Space) AskedBecause(p *protocol.Envelope) string {
 	if u == nil {
 		return ""
 	}
-	st, call, now := s.state.Load(), p.ParsePayload(), s.now()
-	if !authority.IsToolCall(call) || !st.MayCall(p.From, p, call, now).Allowed {
-		return ""
-	}
-	ask := st.Ask(u, p, protocol.ParticipantIn(call, "participant_id"), call, 0, now)
-	if ask == nil {
-		return ""
-	}
-	return ask.Text
+	return s.state.Load().AskedBecause(u, p, p.ParsePayload(), s.now())
 }
 
 // BudgetUse is a budget and what was used of it today.

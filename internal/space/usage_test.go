@@ -38,7 +38,7 @@ func openBudget(t *testing.T, log journal.Journal, cfg *authority.Config) *budge
 
 func budgetConfig(t *testing.T, b authority.Budget) *authority.Config {
 	t.Helper()
-	cfg := rights{"alice": {"*"}, "coder": {"mcp.request", "reasoning/*", "chat"}, "files": {"mcp.response"}}.config(t)
+	cfg := rights{"alice": {"*"}, "coder": {"mcp.request", "reasoning/*", "chat"}, "peer": {"decide", "mcp.request"}, "files": {"mcp.response"}}.config(t)
 	p := cfg.Participants["coder"]
 	p.Budget = b
 	cfg.Participants["coder"] = p
@@ -96,6 +96,12 @@ func TestBudget_Asks(t *testing.T) {
 	}
 	if got := b.AskedBecause(&e.Envelope); got != "coder has used 5.00 of 5.00 USD today" {
 		t.Errorf("the proposal is asked because %q", got)
+	}
+	approval := `{"kind":"mcp.request","to":["files"],"correlationId":"p-1","payload":{"id":1,"method":"tools/call","params":{"name":"read"}}}`
+	b.refuses("peer", approval, protocol.CodeCapabilityViolation, "Only people decide on this call, because coder has used 5.00 of 5.00 USD today")
+	b.refuses("peer", `{"kind":"mcp.reject","correlationId":"p-1","payload":{"reason":"other"}}`, protocol.CodeCapabilityViolation, "Only people decide")
+	if b.MayDecide("peer", &e.Envelope) || !b.MayDecide("alice", &e.Envelope) {
+		t.Error("another agent may decide on what a budget asks, or a person may not")
 	}
 	b.must("alice", `{"kind":"mcp.request","to":["files"],"correlationId":"p-1","payload":{"id":1,"method":"tools/call","params":{"name":"read"}}}`)
 	b.wantAsked("budget.cost", "coder has used")

@@ -141,6 +141,7 @@ func (r *resolver) reviewer(s *Space, n *node) authority.Reviewer {
 	if of := n.get("promote"); of.isSet() {
 		if x := of.get("decisions"); x.isSet() {
 			r.decode(x, &v.Decisions)
+			v.WithoutMiss = min(v.WithoutMiss, v.Decisions)
 		}
 		if x := of.get("without_miss"); x.isSet() {
 			r.decode(x, &v.WithoutMiss)

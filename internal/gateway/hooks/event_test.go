@@ -245,8 +245,9 @@ type openSpace struct{}
 func (openSpace) Rights(protocol.ParticipantID, *protocol.Envelope) (allowed, named bool) {
 	return true, true
 }
-func (openSpace) NeedsClaims(protocol.ParticipantID, *protocol.Envelope) []string { return nil }
-func (openSpace) Paused() []protocol.ParticipantID                                { return nil }
+func (openSpace) RejectsProposal(protocol.ParticipantID, *protocol.Envelope) string { return "" }
+func (openSpace) NeedsClaims(protocol.ParticipantID, *protocol.Envelope) []string   { return nil }
+func (openSpace) Paused() []protocol.ParticipantID                                  { return nil }
 
 // While an event waits, its body is not in memory.
 func TestServer_HeldBody(t *testing.T) {

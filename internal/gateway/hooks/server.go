@@ -45,6 +45,7 @@ type Caller struct {
 	// Space is the space of the request.
 	Space interface {
 		Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, named bool)
+		RejectsProposal(id protocol.ParticipantID, p *protocol.Envelope) (why string)
 		NeedsClaims(id protocol.ParticipantID, e *protocol.Envelope) []string
 		Paused() []protocol.ParticipantID
 	}

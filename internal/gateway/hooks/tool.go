@@ -96,13 +96,17 @@ func (h *hook) beforeTool() (answer, error) {
 	case allowed:
 		return answer{}, nil
 	}
-	may, _ := h.caller.Space.Rights(h.caller.ID, &protocol.Envelope{Kind: protocol.KindMCPProposal, Context: path, Payload: h.callPayload("participant_id", string(h.caller.ID))})
+	proposal := protocol.Envelope{Kind: protocol.KindMCPProposal, Context: path, Payload: h.callPayload("participant_id", string(h.caller.ID))}
+	may, _ := h.caller.Space.Rights(h.caller.ID, &proposal)
 	if may || because != "" { // whose budget is used up may propose its calls
 		if h.headless {
 			return h.proposeBefore(key, c)
 		}
 		c.asked = true
 		return h.answerTool("ask", fmt.Sprintf("The space %s lets %s make this call with the approval of a participant.%s", h.space, h.caller.ID, because)), nil
+	}
+	if why := h.caller.Space.RejectsProposal(h.caller.ID, &proposal); why != "" {
+		return h.answerTool("deny", why), nil
 	}
 	return h.answerTool("deny", fmt.Sprintf("The capabilities of %s in the space %s allow neither this call nor a proposal of it.", h.caller.ID, h.space)), nil
 }

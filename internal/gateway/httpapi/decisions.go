@@ -24,12 +24,14 @@ import (
 const (
 	defaultDecisions = 20
 	maxDecisions     = 100
-	// maxDecisionText bounds the name of a tool and the reason of a rejection, in bytes.
+	// maxDecisionText bounds the name of a tool, its arguments and the reason of a rejection, in bytes.
 	maxDecisionText = 512
 	// lookupEntries is as how many read entries the lookup of a proposal counts.
 	lookupEntries = 8
 	// decidedBytes is about the memory for a proposal that was found to be decided.
 	decidedBytes = 128
+	// undoneBytes is about the memory for a decision that was called wrong.
+	undoneBytes = 1 << 10
 )
 
 type decisionQuery struct {
@@ -58,7 +60,7 @@ func (s *Server) decisions(w http.ResponseWriter, r *http.Request, v caller) {
 		return
 	}
 	d := decisionScan{caller: v, visibility: v.space.VisibilityOf(v.viewer()), seesRights: v.space.SeesRights(v.id), now: time.Now(), decisionQuery: q,
-		outcomes: exchange.NewProposalScan(), decided: make(map[protocol.ID]struct{})}
+		outcomes: exchange.NewProposalScan(), decided: make(map[protocol.ID]struct{}), undone: make(map[protocol.ID]*api.Undoing)}
 	page, err := d.read(r.Context())
 	charge(d.scanned * proposalWork)
 	if err != nil {
@@ -110,6 +112,7 @@ type decisionScan struct {
 	scanned  int
 	outcomes *exchange.ProposalScan
 	decided  map[protocol.ID]struct{} // the proposals that an envelope decided on, until they are read
+	undone   map[protocol.ID]*api.Undoing
 }
 
 func (d *decisionScan) read(ctx context.Context) (*api.Decisions, error) {
@@ -127,17 +130,23 @@ func (d *decisionScan) read(ctx context.Context) (*api.Decisions, error) {
 		if env.Seq <= since {
 			break
 		}
-		if d.scanned >= maxProposalScan || d.outcomes.Size()+decidedBytes*len(d.decided) > maxOutcomeBytes {
+		if d.scanned >= maxProposalScan || d.outcomes.Size()+decidedBytes*len(d.decided)+undoneBytes*len(d.undone) > maxOutcomeBytes {
 			page.Partial = true
 			break
 		}
 		d.scanned++
+		if env.Kind == protocol.KindReviewerDemote && e.VisibleTo(d.visibility) {
+			d.undo(e)
+		}
 		if !slices.Contains(exchange.DecisionKinds, env.Kind) || !e.VisibleTo(d.visibility) {
 			continue
 		}
 		found, err := d.decision(ctx, e)
 		if err != nil {
 			return nil, err
+		}
+		if found != nil {
+			found.Undone = d.undone[found.ID]
 		}
 		if found == nil || !d.selects(found) {
 			continue
@@ -149,6 +158,14 @@ func (d *decisionScan) read(ctx context.Context) (*api.Decisions, error) {
 		page.Decisions = append(page.Decisions, *found)
 	}
 	return page, nil
+}
+
+// undo notes that a decision of a reviewer was called wrong.
+func (d *decisionScan) undo(e *ring.Entry) {
+	env := e.Envelope
+	for _, id := range env.Correlation.IDs {
+		d.undone[id] = &api.Undoing{ID: env.ID, By: env.From, At: env.TS, Reason: textutil.Shorten(e.Payload().Get("reason").Text(), maxDecisionText)}
+	}
 }
 
 // decision returns the decision that an entry is or shows; nil: none, or none of the page.
@@ -279,9 +296,10 @@ func (d *decisionScan) proposed(proposal *ring.Entry) *api.CallDecision {
 }
 
 func newCallDecision(e *ring.Entry, payload protocol.Value) *api.CallDecision {
-	tool, _ := exchange.ShownCall(payload)
+	tool, arguments := exchange.ShownCall(payload)
 	return &api.CallDecision{
-		ID: e.Envelope.ID, Seq: e.Envelope.Seq, At: e.Envelope.TS, Tool: textutil.Shorten(tool, maxDecisionText), Call: exchange.ReadCall(payload).Digest(),
+		ID: e.Envelope.ID, Seq: e.Envelope.Seq, At: e.Envelope.TS, Tool: textutil.Shorten(tool, maxDecisionText),
+		Arguments: textutil.Shorten(string(arguments), maxDecisionText), Call: exchange.ReadCall(payload).Digest(),
 	}
 }
 

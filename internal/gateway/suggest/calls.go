@@ -156,8 +156,11 @@ func (r *run) settle(p, e *journal.Entry) {
 		proposal: &p.Envelope, payload: p.Payload(), known: r.known, by: env.From, decision: env.ID, seq: env.Seq, decided: env.TS.UTC(),
 		reason: exchange.OutcomeReason(payload.Get("reason").Text()),
 	}
+	_, undone := r.undone[env.ID]
 	switch {
-	case env.Kind == protocol.KindMCPReject:
+	case env.Kind == protocol.KindMCPReject && undone:
+		return // of a reviewer, and wrong
+	case env.Kind == protocol.KindMCPReject || undone:
 		c.outcome = rejected
 		r.report.Rejected++
 	case env.Kind != protocol.KindMCPRequest || env.From == p.Envelope.From:
@@ -184,7 +187,8 @@ func (r *run) settle(p, e *journal.Entry) {
 
 // counts reports whether an approval counts.
 func (r *run) counts(c *call) bool {
-	return c.outcome == approved && !c.masked && (len(r.Approvers) == 0 || slices.Contains(r.Approvers, c.by))
+	counts := slices.Contains(r.Approvers, c.by) || len(r.Approvers) == 0 && r.effective.Deciders.Reviewer(c.by) == nil
+	return c.outcome == approved && !c.masked && counts
 }
 
 // examples describes the newest calls first.

@@ -22,8 +22,8 @@ type dismissal struct {
 // maxDismissals bounds the dismissals for one participant that count: the newest.
 const maxDismissals = 200
 
-// readState folds the state of the space, and reads the dismissals without those by the
-// participant whose calls they are about.
+// readState folds the state of the space, and reads which decisions of reviewers were undone, and
+// the dismissals without those by the participant whose calls they are about.
 func (r *run) readState(ctx context.Context) error {
 	r.state = authority.NewState(r.effective)
 	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{StateOnly: true}) {
@@ -31,6 +31,11 @@ func (r *run) readState(ctx context.Context) error {
 			return err
 		}
 		_ = r.state.Fold(e) // as at a gateway: an entry that cannot be applied changes nothing
+		if e.Envelope.Kind == protocol.KindReviewerDemote {
+			for _, id := range e.Envelope.Correlation.IDs {
+				r.undone[id] = struct{}{}
+			}
+		}
 		if e.Envelope.Kind != protocol.KindPolicyDismiss {
 			continue
 		}
@@ -54,12 +59,15 @@ func (r *run) readState(ctx context.Context) error {
 // granted is how long from now rights have to be in force to make a suggestion unnecessary.
 const granted = 365 * 24 * time.Hour
 
-// wanted returns the calls without those that a grant allows by now, and those for which a
+// wanted returns the calls without those that a grant or a rule of the deciders allows by now, and those for which a
 // rule that does the same was dismissed.
 func (g *group) wanted(ctx context.Context, calls []*call, denies bool) []*call {
 	if !denies {
 		held := g.run.state.Ledger.Effective(g.participant, g.run.Now.Add(granted))
-		calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return held.Decide(&c.request).Allowed })
+		calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool {
+			rule := g.run.effective.Deciders.Rule(&c.request)
+			return rule != nil && !rule.Capability.Deny() || held.Decide(&c.request).Allowed
+		})
 	}
 	for _, d := range g.run.dismissals[g.participant] {
 		if d.denies != denies || ctx.Err() != nil {

@@ -40,7 +40,7 @@ type Options struct {
 	Now   time.Time
 
 	Min       int                      // approvals of a rule, or rejections of a deny rule
-	Approvers []protocol.ParticipantID // whose approvals count; none: those of all but the proposer
+	Approvers []protocol.ParticipantID // whose approvals count; none: those of all but the proposer and reviewers
 	Never     []string                 // globs of tools for which no rule is suggested, beside the known ones
 	// UnusedSince is the time since which a right was not used; zero: unused rights are not
 	// looked for.
@@ -58,7 +58,7 @@ const (
 
 // Run derives suggestions from a log.
 func Run(ctx context.Context, o Options) (*api.Suggestions, error) {
-	r := &run{Options: o, known: map[string]map[string]*rule{}, dismissals: map[protocol.ParticipantID][]dismissal{}, report: api.Suggestions{
+	r := &run{Options: o, known: map[string]map[string]*rule{}, dismissals: map[protocol.ParticipantID][]dismissal{}, undone: map[protocol.ID]struct{}{}, report: api.Suggestions{
 		Space: o.Space, Suggestions: []api.Suggestion{}, People: []api.LeftToPeople{}, Unused: []api.UnusedRight{},
 	}}
 	if err := r.configure(ctx); err != nil {
@@ -94,6 +94,7 @@ type run struct {
 	state     *authority.State // at the end of the log
 	// dismissals are by the participant for whose calls the rules would be.
 	dismissals map[protocol.ParticipantID][]dismissal
+	undone     map[protocol.ID]struct{} // decisions of reviewers that people said were wrong
 	report     api.Suggestions
 }
 

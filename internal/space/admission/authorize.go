@@ -45,6 +45,9 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	}
 	switch e.Kind {
 	case protocol.KindMCPRequest, protocol.KindMCPReject:
+		if err := b.checkAsked(&c); err != nil {
+			return b.refusal(st, e.Kind, err)
+		}
 		p.reason = b.reasonOf(&c, d)
 		p.draft.Private = p.note()
 	case protocol.KindReasoningStart:

@@ -44,6 +44,21 @@ func (b *batch) ask(c *Case) *authority.Ask {
 	return c.State.Ask(u, c.Envelope, to, c.Payload, waiting, c.Now)
 }
 
+// checkAsked rejects a decision on a proposal by one that is no person, if a budget or a loop is
+// why its call has to be proposed: others would pass on what people are asked about.
+func (b *batch) checkAsked(c *Case) error {
+	u := b.space.Usage.Load()
+	if u == nil || len(c.Proposals) != 1 || c.State.IsPerson(c.Sender.ID, c.Now) {
+		return nil
+	}
+	x := c.Proposals[0]
+	because := c.State.AskedBecause(u, x.Envelope, x.Payload, c.Now)
+	if because == "" {
+		return nil
+	}
+	return authority.NotDecider("Only people decide on this call, because " + because + ": those who may send budget.extend, and the people of deciders.")
+}
+
 // mayProposeForBudget reports whether a proposal that no capability allows is of a call that
 // its sender could make, if its budget was not used up: a budget asks, and ends no work.
 func (b *batch) mayProposeForBudget(c *Case) bool {

@@ -149,14 +149,11 @@ func (c *Case) sees(x *Proposal) bool {
 
 // checkProposal rejects a proposal that a rule of the deciders rejects.
 func (c *Case) checkProposal() error {
-	rule := c.State.Config.RuleOfProposal(c.Envelope, c.Payload)
-	if rule == nil || !rule.Capability.Deny() {
-		return nil
+	why := c.State.Config.RejectsProposal(c.Sender.ID, c.Envelope, c.Payload)
+	if why != "" {
+		return protocol.Errorf(protocol.CodeCapabilityViolation, "%s", why)
 	}
-	if rule.Reason == "" {
-		return protocol.Errorf(protocol.CodeCapabilityViolation, "A rule of this space rejects the call.")
-	}
-	return protocol.Errorf(protocol.CodeCapabilityViolation, "A rule of this space rejects the call: %s", rule.Reason)
+	return nil
 }
 
 // checkOpinion checks that an opinion is about the one proposal that it names, of another

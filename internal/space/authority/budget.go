@@ -253,6 +253,19 @@ func (st *State) MayCall(id protocol.ParticipantID, p *protocol.Envelope, propos
 	return st.Ledger.Effective(id, now).Decide(&r)
 }
 
+// AskedBecause returns why the call of a proposal has to be proposed, although the capabilities of
+// its sender allow it, in words for people; "": it may be made, or capabilities are the reason.
+func (st *State) AskedBecause(u *Usage, p *protocol.Envelope, proposed protocol.Value, now time.Time) string {
+	if !IsToolCall(proposed) || !st.MayCall(p.From, p, proposed, now).Allowed {
+		return ""
+	}
+	ask := st.Ask(u, p, protocol.ParticipantIn(proposed, "participant_id"), proposed, 0, now)
+	if ask == nil {
+		return ""
+	}
+	return ask.Text
+}
+
 // askForBudget returns why a participant has to propose its next call, by its budget and
 // that of the space; nil: neither is used up.
 func (st *State) askForBudget(u *Usage, id protocol.ParticipantID, waiting int, now time.Time) *Ask {

@@ -215,12 +215,28 @@ func (st *State) CheckDecider(id protocol.ParticipantID, p *protocol.Envelope, p
 		why = "A reviewer decides on the call as it was proposed and cannot edit it; people decide"
 	case d.HumanOnlyBy(&call) != nil:
 		why = "Only people decide on this call"
+	case !st.seenByPeople(p, now):
+		why = "None of the people who decide here can see this proposal; propose the call to them"
 	case !v.isFor(&call):
 		why = "This is none of the calls that you may decide on; people decide"
 	default:
 		return ring.DeciderReviewer, nil
 	}
 	return "", NotDecider(fmt.Sprintf("%s: %s.", why, d.who(p.TS, now)))
+}
+
+// seenByPeople reports whether one of the people who decide can see a proposal, so that no
+// reviewer decides on what is hidden from all of them.
+func (st *State) seenByPeople(p *protocol.Envelope, now time.Time) bool {
+	if st.Config.Everyone || len(p.To) == 0 || slices.ContainsFunc(p.To, st.isOfPeople) {
+		return true
+	}
+	for id := range st.Config.Participants {
+		if st.isOfPeople(id) && st.Observes(id, now) {
+			return true
+		}
+	}
+	return false
 }
 
 // isOfPeople reports whether a participant is one of the people who decide. The id of an invited

@@ -120,6 +120,21 @@ func (c *Config) RuleOfProposal(e *protocol.Envelope, proposed protocol.Value) *
 	return c.Deciders.Rule(&r)
 }
 
+// RejectsProposal returns why a rule of the deciders rejects a proposal from a participant, as a
+// sentence; "": none does.
+func (c *Config) RejectsProposal(from protocol.ParticipantID, e *protocol.Envelope, proposed protocol.Value) string {
+	p := *e
+	p.From = from
+	rule := c.RuleOfProposal(&p, proposed)
+	switch {
+	case rule == nil || !rule.Capability.Deny():
+		return ""
+	case rule.Reason == "":
+		return "A rule of this space rejects the call."
+	}
+	return "A rule of this space rejects the call: " + rule.Reason
+}
+
 // ProposedCall returns what patterns match of the call of a proposal.
 func (c *Config) ProposedCall(e *protocol.Envelope, proposed protocol.Value) capability.Request {
 	r := c.Request(e.From, e, proposed)

@@ -167,19 +167,18 @@ func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
 }
 
 // Rights reports whether a participant may send an envelope: by its capabilities, or a call by
-// a rule of the deciders, which also reject proposals. named: what allows it names the participant
-// as the recipient.
+// a rule of the deciders, which also reject proposals. named: it may without further question,
+// by a rule, or by a capability that names the participant as the recipient.
 func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now time.Time) (allowed, named bool) {
 	payload := e.ParsePayload()
 	rights, r := st.Ledger.Effective(id, now), st.Request(id, e, payload, now)
 	d := rights.Decide(&r)
 	switch {
 	case d.Allowed && e.Kind == protocol.KindMCPProposal:
-		rule := st.Config.RuleOfProposal(e, payload)
-		d.Allowed = rule == nil || !rule.Capability.Deny()
+		d.Allowed = st.Config.RejectsProposal(id, e, payload) == ""
 	case !d.Allowed && e.Kind == protocol.KindMCPRequest && len(st.Config.Deciders.Rules) > 0 && (d.By == nil || !d.By.Deny()):
-		verdict, by := st.Config.Ask(rights, r)
-		d = capability.Decision{Allowed: verdict == Allowed, By: by}
+		verdict, _ := st.Config.Ask(rights, r)
+		return verdict == Allowed, verdict == Allowed
 	}
 	return d.Allowed, d.Allowed && d.By.NamesRecipient(id)
 }

@@ -119,6 +119,9 @@ func audit(c *cobra.Command, s *connect.Settings, style styler, f *auditFlags) e
 // policyShown is how many digits of a policy's digest are shown.
 const policyShown = 16
 
+// argumentsShown bounds the arguments of a call on a line, in characters.
+const argumentsShown = 80
+
 // auditLine describes a decision on one line.
 func auditLine(x *api.CallDecision, s block.Style) string {
 	call := s.Paint(s.Name, termsafe.Words(string(x.Caller))) + " → "
@@ -128,6 +131,16 @@ func auditLine(x *api.CallDecision, s block.Style) string {
 	parts := []string{
 		s.Paint(s.Dim, x.At.Local().Format(time.DateTime)) + "  " + call + s.Paint(s.Tool, termsafe.Cut(termsafe.Exact(x.Tool), 100)),
 		auditOutcome(x),
+	}
+	if x.Arguments != "" {
+		parts[0] += " " + termsafe.Cut(termsafe.Exact(x.Arguments), argumentsShown)
+	}
+	if u := x.Undone; u != nil {
+		undone := "called wrong by " + termsafe.Words(string(u.By))
+		if u.Reason != "" {
+			undone += " (" + termsafe.Cut(termsafe.Words(u.Reason), 200) + ")"
+		}
+		parts = append(parts, undone)
 	}
 	if x.Decided.Rule != "" {
 		parts = append(parts, termsafe.Exact(x.Decided.Rule))

@@ -60,7 +60,7 @@ are asked, and how each has done:
                 people, on how many they decided
   MISSES        it approved, or would have, what a person rejected, changed or
                 undid; of those on which both said something
-  REJECTIONS    of the calls that people rejected, how many it would have rejected
+  REJECTIONS    of the calls that people rejected and it judged, how many it would have rejected
   FALSE ALARMS  it rejected, or would have, what people approved
   SAVED         questions that people were not asked, or would not have been
   MEDIAN, P99   time from the proposal to the opinion or the decision
