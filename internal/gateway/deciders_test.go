@@ -145,6 +145,16 @@ func TestDeciders(t *testing.T) {
 	if got := shown(d); !strings.Contains(got, after) || d.Deciders[1].Changed.Undone != "r4" {
 		t.Errorf("demoted:\n%s", got)
 	}
+	list, err := v.g.API(t, "alice").Decisions(t.Context(), "lab", api.DecisionQuery{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Decisions {
+		x := &list.Decisions[i]
+		if u := x.Undone; (u != nil) != (x.ID == "r4") || u != nil && (u.By != "alice" || u.Reason != "seen") {
+			t.Errorf("%s is undone: %+v", x.ID, u)
+		}
+	}
 	if got := shown(v.deciders("alice", "?since=0s")); !strings.Contains(got, "rev shadow covered 0 of 0") {
 		t.Errorf("since now:\n%s", got)
 	}

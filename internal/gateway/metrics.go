@@ -298,7 +298,7 @@ var codes = text(
 	protocol.CodeIdentityMismatch, protocol.CodeReservedKind, protocol.CodeUnknownParticipant,
 	protocol.CodeDuplicateID, protocol.CodeCapabilityViolation, protocol.CodeRateLimited,
 	protocol.CodeCannotDelegate, protocol.CodeNotProposer, protocol.CodePaused,
-	protocol.CodeOutcomeUnknown, protocol.CodeProposalMismatch, protocol.CodeProposalSettled,
+	protocol.CodeOutcomeUnknown, protocol.CodeProposalMismatch, protocol.CodeProposalSettled, protocol.CodeClaimed,
 	protocol.CodeCursorExpired, protocol.CodeUnavailable,
 	protocol.CodeUnauthorizedStreamWrite, protocol.CodeStreamNotFound, protocol.CodeTargetNotFound,
 	protocol.CodeParticipantNotFound, protocol.CodeInvalidOperation,

@@ -59,14 +59,14 @@ const testRules = `
 
 // scene is a gateway with clients of alice and the proposers, and reviewers.
 type scene struct {
-	t       *testing.T
+	t       testing.TB
 	ctx     context.Context
 	g       *meuptest.Gateway
 	api     *api.Client // alice's
 	clients map[string]*client.Client
 }
 
-func newScene(t *testing.T, mode string) *scene {
+func newScene(t testing.TB, mode string) *scene {
 	t.Helper()
 	s := &scene{t: t, ctx: testkit.Deadline(t), g: meuptest.Start(t, configOf(mode)), clients: make(map[string]*client.Client)}
 	s.api = s.g.API(t, "alice")

@@ -156,7 +156,10 @@ func (r *run) settle(p, e *journal.Entry) {
 		proposal: &p.Envelope, payload: p.Payload(), known: r.known, by: env.From, decision: env.ID, seq: env.Seq, decided: env.TS.UTC(),
 		reason: exchange.OutcomeReason(payload.Get("reason").Text()),
 	}
-	_, undone := r.undone[env.ID]
+	undoneBy, undone := r.undone[env.ID]
+	if undone {
+		c.by = undoneBy
+	}
 	switch {
 	case env.Kind == protocol.KindMCPReject && undone:
 		return // of a reviewer, and wrong

@@ -33,7 +33,7 @@ func (r *run) readState(ctx context.Context) error {
 		_ = r.state.Fold(e) // as at a gateway: an entry that cannot be applied changes nothing
 		if e.Envelope.Kind == protocol.KindReviewerDemote {
 			for _, id := range e.Envelope.Correlation.IDs {
-				r.undone[id] = struct{}{}
+				r.undone[id] = e.Envelope.From
 			}
 		}
 		if e.Envelope.Kind != protocol.KindPolicyDismiss {

@@ -108,6 +108,31 @@ func TestRun_Approvers(t *testing.T) {
 	}
 }
 
+// TestRun_Reviewers: what a reviewer approved is no approval of a person, unless it is asked for, and
+// what a person called wrong is a rejection.
+func TestRun_Reviewers(t *testing.T) {
+	w := office(t)
+	cfg := *w.cfg
+	cfg.Deciders = authority.Deciders{Reviewers: []authority.Reviewer{{ID: "bob", Decides: true}}, People: []authority.Stage{{People: []string{"alice"}}}}
+	w.cfg = cfg.Shared()("lab")
+	var last protocol.ID
+	for range 5 {
+		last = w.approve("bob", w.propose("coder", "files", "Bash", command("git diff a")), "")
+	}
+	o := w.options()
+	if got := says(w.run(o)); got != "" {
+		t.Error(got)
+	}
+	o.Approvers = []protocol.ParticipantID{"bob"}
+	if got := says(w.run(o)); got != "allow coder 5 -5: Bash: `git diff a`" {
+		t.Error(got)
+	}
+	w.add(journal.Draft{Envelope: protocol.Envelope{From: "alice", Kind: protocol.KindReviewerDemote, Correlation: protocol.CorrelateTo(last), Payload: json.RawMessage(`{"participant_id":"bob"}`)}})
+	if got := says(w.run(o)); got != `people coder 4: Bash {"command":"git diff a"}: a rule for it would also allow what alice rejected` {
+		t.Error(got)
+	}
+}
+
 // Decisions before the time do not count, in either direction.
 func TestRun_Since(t *testing.T) {
 	w := office(t)

@@ -58,7 +58,7 @@ const (
 
 // Run derives suggestions from a log.
 func Run(ctx context.Context, o Options) (*api.Suggestions, error) {
-	r := &run{Options: o, known: map[string]map[string]*rule{}, dismissals: map[protocol.ParticipantID][]dismissal{}, undone: map[protocol.ID]struct{}{}, report: api.Suggestions{
+	r := &run{Options: o, known: map[string]map[string]*rule{}, dismissals: map[protocol.ParticipantID][]dismissal{}, undone: map[protocol.ID]protocol.ParticipantID{}, report: api.Suggestions{
 		Space: o.Space, Suggestions: []api.Suggestion{}, People: []api.LeftToPeople{}, Unused: []api.UnusedRight{},
 	}}
 	if err := r.configure(ctx); err != nil {
@@ -67,10 +67,10 @@ func Run(ctx context.Context, o Options) (*api.Suggestions, error) {
 	if r.effective == nil {
 		return nil, backtest.ErrNoSpace
 	}
-	if err := r.read(ctx); err != nil {
+	if err := r.readState(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.readState(ctx); err != nil {
+	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.suggest(ctx); err != nil {
@@ -94,7 +94,7 @@ type run struct {
 	state     *authority.State // at the end of the log
 	// dismissals are by the participant for whose calls the rules would be.
 	dismissals map[protocol.ParticipantID][]dismissal
-	undone     map[protocol.ID]struct{} // decisions of reviewers that people said were wrong
+	undone     map[protocol.ID]protocol.ParticipantID // who said that a decision of a reviewer was wrong
 	report     api.Suggestions
 }
 

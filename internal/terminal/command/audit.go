@@ -132,7 +132,7 @@ func auditLine(x *api.CallDecision, s block.Style) string {
 		s.Paint(s.Dim, x.At.Local().Format(time.DateTime)) + "  " + call + s.Paint(s.Tool, termsafe.Cut(termsafe.Exact(x.Tool), 100)),
 		auditOutcome(x),
 	}
-	if x.Arguments != "" {
+	if x.Arguments != "" && x.Arguments != "{}" {
 		parts[0] += " " + termsafe.Cut(termsafe.Exact(x.Arguments), argumentsShown)
 	}
 	if u := x.Undone; u != nil {

@@ -261,6 +261,9 @@ class Calls:
                     result = ToolResult.of(await self.request([host], "tools/call", params, timeout, context, correlation, on_progress))
                 return result.checked()
             except Refused as refusal:
+                if refusal.code == "invalid_payload" and str(refusal.details.get("path", "")).startswith("/payload/params/arguments"):
+                    # The gateway knows the schema of the tool; the host would have answered this.
+                    raise RPCError(-32602, refusal.message, refusal.details) from refusal
                 if not propose or refusal.code != "capability_violation":
                     raise
                 refused = refusal

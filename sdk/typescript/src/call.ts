@@ -59,6 +59,8 @@ async function resultOf(s: Surroundings, { participant, tool }: Located, args: P
     if (host !== null) return await host.callOwn(tool, args, { ...request, audience });
     return toolResult(await s.requests.request(participant, "tools/call", { name: tool, arguments: args }, request));
   } catch (err) {
+    // The gateway knows the schema of the tool; the host would have answered this.
+    if (isRejected(err, "invalid_payload") && err.refusal.path?.startsWith("/payload/params/arguments")) throw new RpcError(-32602, err.refusal.message, err.refusal);
     if (!proposes || !isRejected(err, "capability_violation")) throw err;
     rejection = err;
   }
