@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/kit/glob"
@@ -149,9 +150,31 @@ func (r *resolver) reviewer(s *Space, n *node) authority.Reviewer {
 	}
 	if slices.ContainsFunc(s.Deciders.Reviewers, func(other authority.Reviewer) bool { return other.ID == v.ID }) {
 		r.errorf(id, "%s is already a reviewer; make one entry of both", textutil.Shorten(id.text, 40))
+		return v
 	}
 	r.knows(s, id)
+	r.lintReviewer(s, v.ID, id)
 	return v
+}
+
+// lintReviewer warns of a reviewer that lacks a capability for its work.
+func (r *resolver) lintReviewer(s *Space, id protocol.ParticipantID, at *node) {
+	i := slices.IndexFunc(s.Participants, func(p Participant) bool { return p.ID == id })
+	if i < 0 {
+		return
+	}
+	ledger := capability.NewLedger(capability.Configured{Participants: map[protocol.ParticipantID][]*capability.Capability{id: s.Participants[i].Capabilities}})
+	rights := ledger.Effective(id, time.Now())
+	name := textutil.Shorten(at.text, 40)
+	if !rights.Possible(protocol.KindMCPOpinion) {
+		r.warnf(at, "%s has no capability %s, so it cannot give opinions", name, protocol.KindMCPOpinion)
+	}
+	if !rights.Possible(capability.Decide) {
+		r.warnf(at, "%s has no capability %s, so it cannot decide once it is promoted", name, capability.Decide)
+	}
+	if !s.Everyone && !rights.Observes() {
+		r.warnf(at, "%s has no capability observe, so it does not see approvals, and proposals that are addressed to others", name)
+	}
 }
 
 // knows reports a participant that the space does not have. With an issuer or an
