@@ -141,7 +141,7 @@ spaces:
 		t.Errorf("warnings: %s", text)
 	}
 	for name, c := range map[string]struct{ text, message, detail string }{
-		"faults":   {next("mcp.proposal", "      bob2: {token: short, capabilites: [chat]}\n"), "has 1 error", "configuration:13:28: unknown key"},
+		"faults":   {next("mcp.proposal", "      bob2: {token: short, caps: [chat]}\n"), "has 1 error", "configuration:13:28: unknown key"},
 		"no YAML":  {"spaces: {lab", "has 1 error", "configuration:1:9: not YAML"},
 		"no space": {"spaces: {other: {participants: {alice: {token_env: A, capabilities: [chat]}}}}", "has no space lab", ""},
 	} {
