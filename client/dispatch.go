@@ -83,7 +83,7 @@ func (c *Client) handleAck(env *protocol.Envelope) {
 		c.log.Warn("ack not understood", "err", err)
 		return
 	}
-	c.out.answer(env.Correlation.First(), ack.Seq, nil)
+	c.out.answer(env.Correlation.First(), ack, nil)
 }
 
 func (c *Client) handleError(env *protocol.Envelope) {
@@ -99,7 +99,7 @@ func (c *Client) handleError(env *protocol.Envelope) {
 	case id != "" && c.isRetryable(&refusal) && c.out.scheduleRetry(id, c.retryTime(&refusal), c.pace()):
 		c.log.Debug("envelope refused for the moment", "id", id, "code", refusal.Code)
 	case id != "" && c.rejectSubscription(id, &refusal):
-	case id != "" && c.out.answer(id, 0, &refusal):
+	case id != "" && c.out.answer(id, protocol.Ack{}, &refusal):
 	case refusal.Code == protocol.CodeMessageTooLarge:
 		c.out.refuseLargest(&refusal)
 	default:

@@ -107,7 +107,7 @@ func (o *outbox) rewind() {
 	kept := o.queue[:0]
 	for _, p := range o.queue {
 		if p.written && p.kind.IsLive() {
-			o.settle(p, 0, ErrInterrupted)
+			o.settle(p, protocol.Ack{}, ErrInterrupted)
 			continue
 		}
 		p.written = false
@@ -118,14 +118,14 @@ func (o *outbox) rewind() {
 }
 
 // answer settles the envelope with this id, if it is queued.
-func (o *outbox) answer(id protocol.ID, seq protocol.Seq, err error) bool {
+func (o *outbox) answer(id protocol.ID, ack protocol.Ack, err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i := o.index(id)
 	if i < 0 {
 		return false
 	}
-	o.finish(i, seq, err)
+	o.finish(i, ack, err)
 	return true
 }
 
@@ -135,7 +135,7 @@ func (o *outbox) withdraw(p *Pending, err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if i := o.index(p.ID); i >= 0 {
-		o.finish(i, 0, err)
+		o.finish(i, protocol.Ack{}, err)
 		return p.sent
 	}
 	return p.sent && p.err == nil
@@ -177,7 +177,7 @@ func (o *outbox) refuseLargest(err error) {
 		}
 	}
 	if largest >= 0 {
-		o.finish(largest, 0, err)
+		o.finish(largest, protocol.Ack{}, err)
 	}
 }
 
@@ -187,7 +187,7 @@ func (o *outbox) close(err error) {
 	defer o.mu.Unlock()
 	o.closeErr = err
 	for _, p := range o.queue {
-		o.settle(p, 0, err)
+		o.settle(p, protocol.Ack{}, err)
 	}
 	o.queue = nil
 }
@@ -197,18 +197,18 @@ func (o *outbox) index(id protocol.ID) int {
 }
 
 // finish removes an envelope from the queue and sets its outcome.
-func (o *outbox) finish(i int, seq protocol.Seq, err error) {
+func (o *outbox) finish(i int, ack protocol.Ack, err error) {
 	p := o.queue[i]
 	o.queue = slices.Delete(o.queue, i, i+1)
-	o.settle(p, seq, err)
+	o.settle(p, ack, err)
 }
 
 // settle sets the outcome of p and releases its slot.
-func (o *outbox) settle(p *Pending, seq protocol.Seq, err error) {
+func (o *outbox) settle(p *Pending, ack protocol.Ack, err error) {
 	if p.kind.IsLive() {
-		seq = 0 // a gateway may respond with the head of its log
+		ack.Seq = 0 // a gateway may respond with the head of its log
 	}
-	p.seq, p.err = seq, err
+	p.ack, p.err = ack, err
 	close(p.done)
 	<-o.slots
 }

@@ -25,7 +25,7 @@ func TestOutbox_Pace(t *testing.T) {
 			tokens = min(200, tokens+now.Sub(last).Seconds()*100)
 			last = now
 			if tokens >= 1 {
-				o.answer(p.ID, 1, nil)
+				o.answer(p.ID, protocol.Ack{Seq: 1}, nil)
 			} else {
 				rejected++
 				o.scheduleRetry(p.ID, func(int) time.Time { return now.Add(10 * time.Millisecond) }, 10*time.Millisecond)

@@ -12,6 +12,9 @@ import (
 type Receipt struct {
 	ID  protocol.ID
 	Seq protocol.Seq // 0 for envelopes that are not stored (stream.data)
+	// Decides means, of an mcp.opinion, that its sender is a reviewer that decides on the
+	// proposal. It is false for a retry.
+	Decides bool
 }
 
 // Pending is an envelope that is not acknowledged yet.
@@ -21,8 +24,8 @@ type Pending struct {
 
 	frame []byte
 	kind  protocol.Kind
-	done  chan struct{} // closed once seq and err are set
-	seq   protocol.Seq
+	done  chan struct{} // closed once ack and err are set
+	ack   protocol.Ack
 	err   error
 
 	// Guarded by the outbox.
@@ -42,7 +45,7 @@ func (p *Pending) Wait(ctx context.Context) (Receipt, error) {
 		if p.err != nil {
 			return Receipt{ID: p.ID}, fmt.Errorf("send %s: %w", p.kind, p.err)
 		}
-		return Receipt{ID: p.ID, Seq: p.seq}, nil
+		return Receipt{ID: p.ID, Seq: p.ack.Seq, Decides: p.ack.Decides}, nil
 	case <-ctx.Done():
 		return Receipt{ID: p.ID}, fmt.Errorf("send %s: %w", p.kind, ctx.Err())
 	}

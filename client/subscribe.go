@@ -66,12 +66,12 @@ func (c *Client) handleSubscribed(id protocol.ID) {
 	}
 	c.mu.Unlock()
 	if sub != nil {
-		c.out.answer(id, 0, nil)
+		c.out.answer(id, protocol.Ack{}, nil)
 	}
 }
 
 func (c *Client) rejectSubscription(id protocol.ID, refusal *protocol.Error) bool {
-	return c.dropSubscription(id) && c.out.answer(id, 0, refusal)
+	return c.dropSubscription(id) && c.out.answer(id, protocol.Ack{}, refusal)
 }
 
 // dropSubscription discards a failed change and restores the previous filter.

@@ -96,6 +96,9 @@ const (
 // Ack is the payload of system.ack.
 type Ack struct {
 	Seq Seq `json:"seq"`
+	// Decides means, of an mcp.opinion, that its sender is a reviewer that decides on the
+	// proposal. It is absent for a retry.
+	Decides bool `json:"decides,omitempty"`
 }
 
 // InviteAck is the payload of space.invite-ack, which only the inviter

@@ -23,6 +23,9 @@ type Receipt struct {
 	// for a user of the space's issuer, who already has a token.
 	Token     string `json:"token,omitempty"`
 	ExpiresAt string `json:"expires_at,omitempty"` // of the token, RFC 3339; "": never
+	// Decides means, of an mcp.opinion, that its sender is a reviewer that decides on the
+	// proposal. It is false for a retry.
+	Decides bool `json:"decides,omitempty"`
 }
 
 // Send publishes an envelope in a space and returns its position in the log. If

@@ -135,12 +135,26 @@ func TestDeciders(t *testing.T) {
 	if d := v.decisions("alice", "proposal=p4").Decisions[0].Decided; d.Decider != "reviewer" || d.Participant != "rev" {
 		t.Errorf("%+v", d)
 	}
-	after := "reviewer rev decide covered 3 of 3, misses 0 of 2, rejections 1 of 1, saved 3, decide by alice (seen)\n"
+	tell(t, v, proposed("p5", "move", ""))
+	e := opines("p5", "move", "approve")
+	opinion := protocol.Envelope{Kind: protocol.KindMCPOpinion, Correlation: protocol.CorrelateTo("p5"), Payload: e.Payload}
+	receipt, err := v.g.API(t, "rev").Send(t.Context(), "lab", opinion)
+	if err != nil || !receipt.Decides {
+		t.Errorf("the opinion of a reviewer that decides: %+v, %v", receipt, err)
+	}
+	opinion.ID = receipt.ID
+	receipt, err = v.g.API(t, "rev").Send(t.Context(), "lab", opinion)
+	if err != nil || receipt.Decides {
+		t.Errorf("its retry: %+v, %v", receipt, err)
+	}
+	tell(t, v, logLine{From: "bob", Kind: "mcp.withdraw", Answers: json.RawMessage(`"p5"`), Payload: json.RawMessage(`{"reason":"no_longer_needed"}`)})
+
+	after := "reviewer rev decide covered 4 of 4, misses 0 of 2, rejections 1 of 1, saved 3, decide by alice (seen)\n"
 	if got := shown(v.deciders("alice", "")); !strings.Contains(got, after) {
 		t.Errorf("promoted:\n%s", got)
 	}
 	tell(t, v, changesMode("reviewer.demote", "alice", "r4"))
-	after = "reviewer rev shadow covered 3 of 3, misses 1 of 3, rejections 1 of 2, saved 2, 0 of 2, may true, people have decided on 0 of its opinions, and 2 are needed, shadow by alice (seen)\n"
+	after = "reviewer rev shadow covered 4 of 4, misses 1 of 3, rejections 1 of 2, saved 2, 0 of 2, may true, people have decided on 0 of its opinions, and 2 are needed, shadow by alice (seen)\n"
 	d := v.deciders("alice", "")
 	if got := shown(d); !strings.Contains(got, after) || d.Deciders[1].Changed.Undone != "r4" {
 		t.Errorf("demoted:\n%s", got)
@@ -159,7 +173,7 @@ func TestDeciders(t *testing.T) {
 		t.Errorf("since now:\n%s", got)
 	}
 	for _, k := range d.Deciders[1].Score.Kinds {
-		if k.Kind == "move" && (k.Proposals != 2 || k.Misses != 1) || k.Kind == "wipe" && k.AgreedRejections != 1 {
+		if k.Kind == "move" && (k.Proposals != 3 || k.Misses != 1) || k.Kind == "wipe" && k.AgreedRejections != 1 {
 			t.Errorf("%+v", k)
 		}
 	}

@@ -112,7 +112,7 @@ func TestDrain_DuringAppend(t *testing.T) {
 		if alice.Ending() {
 			t.Error("the sender was closed before its acknowledgment")
 		}
-		alice.Acknowledge(o.ID, o.Seq)
+		alice.SendControl(protocol.KindSystemAck, o.ID, protocol.Ack{Seq: o.Seq})
 		alice.Answering.Store(false)
 		if err := <-drained; err != nil {
 			t.Fatal(err)

@@ -349,6 +349,71 @@ func TestDeciders_Opinions(t *testing.T) {
 	r.refuses("agent", opinion(`"p4"`, digest(t, "write_file")), violation, "Your capabilities")
 }
 
+// The acknowledgment of an opinion says whether its sender may decide as it says.
+func TestDeciders_OpinionDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &gated{Memory: journal.NewMemory(journal.MemoryOptions{})}
+		r := openWith(t, judged(t, decides), func(s *space.Services) { s.Journal = log })
+		for i, name := range []string{"write_file", "delete_one", "read_file"} {
+			r.must("agent", proposal(fmt.Sprint("p", i), name))
+		}
+		r.must("agent", strings.ReplaceAll(proposal("p3", "write_file"), `"kind"`, `"to":["rev"],"kind"`))
+		says := func(who protocol.ParticipantID, id, proposal, tool, verdict string) bool {
+			t.Helper()
+			f := strings.Replace(opinion(`"`+proposal+`"`, digest(t, tool)), `"approve"`, `"`+verdict+`"`, 1)
+			o := r.say(who, strings.Replace(f, `{`, `{"id":"`+named(id)+`",`, 1))[0]
+			if o.Err != nil {
+				t.Errorf("%s on %s: %v", who, proposal, o.Err)
+			}
+			return o.Decides
+		}
+		for name, test := range map[string]struct {
+			who                     protocol.ParticipantID
+			proposal, tool, verdict string
+			want                    bool
+		}{
+			"approves":            {"rev", "p0", "write_file", "approve", true},
+			"rejects":             {"rev", "p0", "write_file", "reject", true},
+			"abstains":            {"rev", "p0", "write_file", "abstain", false},
+			"human_only":          {"rev", "p1", "delete_one", "approve", false},
+			"another's call":      {"rev", "p2", "read_file", "approve", false},
+			"hidden from people":  {"rev", "p3", "write_file", "approve", false},
+			"a person's opinion":  {"alice", "p0", "write_file", "approve", false},
+			"one without decider": {"bob", "p0", "write_file", "approve", false},
+		} {
+			if got := says(test.who, "", test.proposal, test.tool, test.verdict); got != test.want {
+				t.Errorf("%s: decides %t", name, got)
+			}
+		}
+		if !says("rev", "o1", "p0", "write_file", "approve") || says("rev", "o1", "p0", "write_file", "reject") {
+			t.Error("the retry of an opinion decides, or the first one does not")
+		}
+
+		gate := make(chan struct{})
+		log.set(gate, false)
+		late := make(chan bool, 1)
+		go func() { late <- says("rev", "", "p0", "write_file", "approve") }()
+		synctest.Wait() // it is checked and waits for the append
+		log.set(nil, false)
+		r.must("alice", changeMode("demote", "rev", ""))
+		close(gate)
+		if <-late {
+			t.Error("an opinion that follows the demotion decides")
+		}
+	})
+}
+
+// Without the right to decide, the opinion of a reviewer in the mode decide is an opinion alone.
+func TestDeciders_OpinionGivesNoRight(t *testing.T) {
+	cfg := judged(t, decides)
+	cfg.Participants["rev"] = authority.ParticipantConfig{Capabilities: []*capability.Capability{pattern(t, `"mcp.opinion"`)}}
+	r := openWith(t, cfg, nil)
+	r.must("agent", proposal("p1", "write_file"))
+	if o := r.say("rev", opinion(`"p1"`, digest(t, "write_file")))[0]; o.Err != nil || o.Decides {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestDeciders_ReviewersChangeNoRights(t *testing.T) {
 	r := openWith(t, judged(t, nil), nil)
 	for _, f := range []string{

@@ -416,11 +416,6 @@ func (m *Member) MarkClosed() {
 	close(m.closed)
 }
 
-// Acknowledge answers an admitted envelope by system.ack.
-func (m *Member) Acknowledge(id protocol.ID, seq protocol.Seq) {
-	m.SendControl(protocol.KindSystemAck, id, protocol.Ack{Seq: seq})
-}
-
 // Ending reports whether the connection is closing.
 func (m *Member) Ending() bool {
 	m.mu.Lock()

@@ -52,7 +52,7 @@ func TestMember_ControlFramesWhileLogUnreadable(t *testing.T) {
 		if n := len(bob.frames("system.welcome")); n != 1 {
 			t.Fatalf("%d welcomes, want 1", n)
 		}
-		bob.Acknowledge("x", 1)
+		bob.SendControl(protocol.KindSystemAck, "x", protocol.Ack{Seq: 1})
 		synctest.Wait()
 		if n := len(bob.frames("system.ack")); n != 1 {
 			t.Fatalf("%d acks, want 1", n)
@@ -102,7 +102,7 @@ func TestMember_CatchesUpWithControlFrames(t *testing.T) {
 	var d space.Delivery
 	entries := 0
 	for round := 0; entries < 20; round++ {
-		joined.Acknowledge("x", 1)
+		joined.SendControl(protocol.KindSystemAck, "x", protocol.Ack{Seq: 1})
 		if err := joined.Next(t.Context(), &d); err != nil || round > 100 {
 			t.Fatalf("%d entries after %d rounds: %v", entries, round, err)
 		}

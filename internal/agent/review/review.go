@@ -26,6 +26,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/participant"
@@ -40,7 +41,6 @@ type Log interface {
 	Envelope(ctx context.Context, space string, id protocol.ID) ([]byte, error)
 	Proposals(ctx context.Context, space, state string, limit int, before protocol.Seq) (*api.Proposals, error)
 	Decisions(ctx context.Context, space string, query api.DecisionQuery) (*api.Decisions, error)
-	Deciders(ctx context.Context, space string, since time.Time) (*api.Deciders, error)
 }
 
 // Options configures a Reviewer. Space, Log, Key, and Rules or Model are required.
@@ -295,20 +295,22 @@ func (r *Reviewer) review(w *work) {
 		return
 	}
 	o := r.judge(w)
-	// An opinion that is given in shadow never becomes a decision, so this is asked before it is sent.
-	decides := o.verdict != protocol.OpinionAbstain && r.decides(w)
 	w.answered.Store(true)
 	if w.ctx.Err() != nil {
 		return
 	}
 	opinion := exchange.Opinion(&w.proposal, o.verdict, o.reason)
 	opinion.ID = r.id("opinion", w.proposal.ID)
-	if !r.send(w, opinion) {
+	receipt, sent := r.send(w, opinion)
+	if !sent {
 		return
 	}
+	// An opinion that is given in shadow never becomes a decision, nor does one that another process of
+	// this participant has given otherwise: the gateway says so of the first one alone.
+	decides := receipt.Decides && !r.opts.Shadow
 	r.log.Info("proposal judged", "proposal", w.proposal.ID, "from", w.proposal.From, "verdict", o.verdict, "decides", decides)
 	if decides {
-		r.decide(w, o, opinion.ID)
+		r.decide(w, o)
 	}
 }
 
@@ -319,19 +321,19 @@ func (r *Reviewer) id(what string, proposal protocol.ID) protocol.ID {
 }
 
 // send publishes an envelope about a proposal, after a pause if there is one.
-func (r *Reviewer) send(w *work, e protocol.Envelope) bool {
+func (r *Reviewer) send(w *work, e protocol.Envelope) (receipt client.Receipt, sent bool) {
 	for {
 		generation := r.runtime.Gate.Generation()
-		_, err := r.opts.Space.Send(w.ctx, e)
+		receipt, err := r.opts.Space.Send(w.ctx, e)
 		refusal := protocol.AsError(err)
 		switch {
 		case err == nil:
-			return true
+			return receipt, true
 		case w.ctx.Err() != nil:
-			return false
+			return receipt, false
 		case refusal.Code == protocol.CodePaused:
 			if r.runtime.Gate.WaitRefused(w.ctx, generation) != nil {
-				return false
+				return receipt, false
 			}
 			continue
 		case slices.Contains([]protocol.Code{protocol.CodeProposalSettled, protocol.CodeProposalMismatch}, refusal.Code),
@@ -340,7 +342,7 @@ func (r *Reviewer) send(w *work, e protocol.Envelope) bool {
 		default:
 			r.log.Warn("envelope not sent", "kind", e.Kind, "proposal", w.proposal.ID, "err", err)
 		}
-		return false
+		return receipt, false
 	}
 }
 
@@ -378,31 +380,6 @@ func (r *Reviewer) judge(w *work) opinion {
 // opinion is a verdict with its grounds.
 type opinion struct{ verdict, reason string }
 
-// decides reports whether this participant is a reviewer that decides at this moment. It asks each
-// time, so that a promotion, a demotion or another configuration counts at once.
-func (r *Reviewer) decides(w *work) bool {
-	if r.opts.Shadow {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(w.ctx, r.opts.Timeout)
-	defer cancel()
-	all, err := r.deciders(ctx)
-	if err != nil {
-		if w.ctx.Err() == nil {
-			r.log.Warn("left to people: the gateway does not say who decides", "proposal", w.proposal.ID, "err", err)
-		}
-		return false
-	}
-	return slices.ContainsFunc(all.Deciders, func(d api.Decider) bool { return d.Type == "reviewer" && d.ID == r.you && d.Mode == api.ModeDecide })
-}
-
-// deciders returns who decides. The scores in it are of the last minute alone: nobody reads them.
-func (r *Reviewer) deciders(ctx context.Context) (*api.Deciders, error) {
-	return inTurn(ctx, r, func() (*api.Deciders, error) {
-		return r.opts.Log.Deciders(ctx, r.joined.Name, r.opts.Space.Welcome().Now().Add(-time.Minute))
-	})
-}
-
 // inTurn reads from the gateway, one request at a time, since the gateway bounds the memory of the
 // requests of a participant, and again while the gateway is busy.
 func inTurn[T any](ctx context.Context, r *Reviewer, read func() (T, error)) (out T, err error) {
@@ -428,23 +405,12 @@ func inTurn[T any](ctx context.Context, r *Reviewer, read func() (T, error)) (ou
 	}
 }
 
-// decide settles a proposal by an opinion that is in the log. Another process of this participant may
-// have been first with another one; then the decision is its.
-func (r *Reviewer) decide(w *work, o opinion, id protocol.ID) {
-	logged, err := r.read(w.ctx, id)
-	switch {
-	case err != nil && w.ctx.Err() == nil:
-		r.log.Warn("left to people: the own opinion cannot be read", "proposal", w.proposal.ID, "err", err)
-		return
-	case err != nil:
-		return
-	case !logged.ParsePayload().Get("verdict").EqualText(o.verdict):
-		r.log.Info("another process of this participant decides", "proposal", w.proposal.ID)
-		return
-	}
+// decide settles a proposal as the opinion says.
+func (r *Reviewer) decide(w *work, o opinion) {
 	decision := exchange.Rejection(&w.proposal, textutil.ShortenChars(o.reason, maxReason))
 	decision.ID = r.id("decision", w.proposal.ID)
 	if o.verdict == protocol.OpinionApprove {
+		var err error
 		decision, err = exchange.Approval(&w.proposal, decision.ID, "")
 		if err != nil {
 			r.log.Info("not decided", "proposal", w.proposal.ID, "why", err)

@@ -104,17 +104,6 @@ func (s *scene) send(who string, e protocol.Envelope) protocol.ID {
 	return receipt.ID
 }
 
-// hooked calls a function before an envelope is read.
-type hooked struct {
-	Log
-	before func()
-}
-
-func (l hooked) Envelope(ctx context.Context, space string, id protocol.ID) ([]byte, error) {
-	l.before()
-	return l.Log.Envelope(ctx, space, id)
-}
-
 // reviewer starts a reviewer, and returns a function that ends it.
 func (s *scene) reviewer(change func(*Options)) (end func()) {
 	s.t.Helper()
@@ -374,11 +363,9 @@ func TestReviewer_Demoted(t *testing.T) {
 	var log testkit.Log
 	s.reviewer(func(o *Options) {
 		o.MaxWork = 1
-		demote := sync.OnceFunc(func() {
+		o.Space = sending{watched{o.Space, &log}, sync.OnceFunc(func() {
 			s.send("alice", protocol.Envelope{Kind: protocol.KindReviewerDemote, Payload: []byte(`{"participant_id":"rev"}`)})
-		})
-		o.Log = hooked{o.Log, demote}
-		o.Space = watched{o.Space, &log}
+		})}
 	})
 	p := s.propose("coder", "read_file", `{}`)
 	s.await(p)
@@ -424,15 +411,16 @@ func TestReviewer_Promoted(t *testing.T) {
 	s.wantAbout(q, "rev mcp.opinion", "rev mcp.request")
 }
 
-// sending calls a function before an envelope is sent.
+// sending calls a function after an envelope was sent.
 type sending struct {
 	participant.Space
-	before func()
+	after func()
 }
 
 func (x sending) Send(ctx context.Context, e protocol.Envelope) (client.Receipt, error) {
-	x.before()
-	return x.Space.Send(ctx, e)
+	receipt, err := x.Space.Send(ctx, e)
+	x.after()
+	return receipt, err
 }
 
 // model answers all requests alike.

@@ -31,6 +31,8 @@ type sent struct {
 	// Token and ExpiresAt are set for an invitation.
 	Token     string `json:"token,omitempty"`
 	ExpiresAt string `json:"expires_at,omitempty"`
+	// Decides is set for an opinion of a reviewer that decides on the proposal.
+	Decides bool `json:"decides,omitempty"`
 
 	// Status and the error are set for a rejected envelope in an array.
 	Status int             `json:"status,omitempty"`
@@ -300,7 +302,7 @@ func answer(r admission.Result) sent {
 	if r.Err != nil {
 		return sent{ID: r.ID, Status: r.Err.Code.HTTPStatus(), Err: r.Err}
 	}
-	a := sent{ID: r.ID, Seq: r.Seq}
+	a := sent{ID: r.ID, Seq: r.Seq, Decides: r.Decides}
 	if r.Invite != nil {
 		a.Token, a.ExpiresAt = r.Invite.Token, r.Invite.ExpiresAt
 	}

@@ -307,7 +307,7 @@ func (s *session) admit(ctx context.Context, burst []admission.Decoded, paced bo
 			continue
 		}
 		if s.member.Ack {
-			s.member.Acknowledge(r.ID, r.Seq)
+			s.member.SendControl(protocol.KindSystemAck, r.ID, protocol.Ack{Seq: r.Seq, Decides: r.Decides})
 		}
 		if r.Invite != nil {
 			if s.member.CurrentDialect() == protocol.DialectMEW04 {

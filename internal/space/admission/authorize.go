@@ -50,6 +50,8 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 		}
 		p.reason = b.reasonOf(&c, d)
 		p.draft.Private = p.note()
+	case protocol.KindMCPOpinion:
+		p.result.Decides = c.mayFollowOpinion() && b.checkAsked(&c) == nil
 	case protocol.KindReasoningStart:
 		return b.checkStart(p)
 	case protocol.KindBudgetExtend:

@@ -172,6 +172,21 @@ func (c *Case) checkOpinion() error {
 	return nil
 }
 
+// mayFollowOpinion reports whether the sender of an opinion is a reviewer that may decide on the
+// proposal as the opinion says.
+func (c *Case) mayFollowOpinion() bool {
+	x, verdict := c.Proposals[0], c.Payload.Get("verdict")
+	if verdict.EqualText(protocol.OpinionAbstain) || c.State.Config.Deciders.Reviewer(c.Sender.ID) == nil {
+		return false
+	}
+	to := authority.HostOf(x.Payload)
+	if !c.State.Config.JudgeDecision(c.rights(), x.Envelope, x.Payload, to).Allowed {
+		return false
+	}
+	by, err := c.State.CheckDecider(c.Sender.ID, x.Envelope, x.Payload, to, false, c.Now)
+	return err == nil && by == ring.DeciderReviewer
+}
+
 // mayGrantDecision reports whether the right to decide can allow an envelope that no
 // capability for its kind allows: a rejection, or a request that makes the proposed
 // call unchanged.
