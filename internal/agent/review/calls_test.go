@@ -13,8 +13,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// labelledCall is a line of testdata/calls.jsonl: a call of an agent that works in the folder
-// root, and what a careful person would decide. The labels are older than the rules.
+// labelledCall is a line of testdata/calls.jsonl or testdata/fresh.jsonl: a call of an agent that
+// works in the folder root, and what a careful person would decide. The labels of calls.jsonl are
+// older than the rules; those of fresh.jsonl were written without a look at the rules.
 type labelledCall struct {
 	Root      string          `json:"root"`
 	Tool      string          `json:"tool"`
@@ -23,9 +24,9 @@ type labelledCall struct {
 	Why       string          `json:"why"`
 }
 
-func labelledCalls(t *testing.T) (out []labelledCall) {
+func labelledCalls(t *testing.T, file string, count int) (out []labelledCall) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/calls.jsonl")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +36,9 @@ func labelledCalls(t *testing.T) (out []labelledCall) {
 			t.Fatalf("%s: %v", s.Bytes(), err)
 		}
 		out = append(out, c)
+	}
+	if len(out) != count {
+		t.Fatalf("%s: %d calls", file, len(out))
 	}
 	return out
 }
@@ -72,7 +76,9 @@ func (c tally) String() string {
 }
 
 // The rules of the example at least halve the questions and let nothing through that a person
-// would reject: among the calls that they were written for, and among those that they were not.
+// would reject: among the calls that they were written for, and among those of the same projects
+// that they were not. In projects of another kind (fresh) they leave more questions and let some
+// calls through; the test lists them and fails if there are more.
 func TestRules_LabelledCalls(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/review/rules.yaml")
 	if err != nil {
@@ -94,15 +100,21 @@ func TestRules_LabelledCalls(t *testing.T) {
 		caps = append(caps, c)
 	}
 	may := capability.NewSet(caps...)
-	calls := labelledCalls(t)
-	if len(calls) != 500 {
-		t.Fatalf("%d calls", len(calls))
-	}
-	for half, name := range []string{"written for", "held out"} {
-		t.Run(name, func(t *testing.T) {
+	calls := labelledCalls(t, "testdata/calls.jsonl", 500)
+	for _, set := range []struct {
+		name            string
+		calls           []labelledCall
+		unasked, misses int // calls a person rejects that are allowed without a question, and that the rules approve
+		left            int // questions, of 100 calls proposed
+	}{
+		{"written for", calls[:250], 0, 0, 50},
+		{"held out", calls[250:], 0, 0, 50},
+		{"fresh", labelledCalls(t, "testdata/fresh.jsonl", 300), 2, 6, 72},
+	} {
+		t.Run(set.name, func(t *testing.T) {
 			var n tally
-			var rejects int
-			for _, c := range calls[half*250 : half*250+250] {
+			var rejects, unasked int
+			for _, c := range set.calls {
 				request := c.request(t)
 				n.calls++
 				if c.Label == protocol.OpinionReject {
@@ -110,7 +122,8 @@ func TestRules_LabelledCalls(t *testing.T) {
 				}
 				if may.Decide(&request).Allowed {
 					if c.Label == protocol.OpinionReject {
-						t.Errorf("allowed without a question: %s %s (%s)", c.Tool, c.Arguments, c.Why)
+						unasked++
+						t.Logf("allowed without a question: %s %s (%s)", c.Tool, c.Arguments, c.Why)
 					}
 					continue
 				}
@@ -121,7 +134,7 @@ func TestRules_LabelledCalls(t *testing.T) {
 					n.questions++
 				case o.verdict == protocol.OpinionApprove && c.Label == protocol.OpinionReject:
 					n.misses++
-					t.Errorf("miss: %s %s (%s)", c.Tool, c.Arguments, c.Why)
+					t.Logf("miss: %s %s (%s)", c.Tool, c.Arguments, c.Why)
 				case o.verdict == protocol.OpinionReject && c.Label == protocol.OpinionApprove:
 					n.falseAlarms++
 					t.Logf("false alarm: %s %s (%s)", c.Tool, c.Arguments, o.reason)
@@ -129,12 +142,15 @@ func TestRules_LabelledCalls(t *testing.T) {
 				if o.verdict != protocol.OpinionAbstain {
 					n.covered++
 				}
-				if os.Getenv("MEUP_LIST") == name && o.verdict == protocol.OpinionAbstain {
+				if os.Getenv("MEUP_LIST") == set.name && o.verdict == protocol.OpinionAbstain {
 					t.Logf("left: %s %s %s", c.Label, c.Tool, strings.TrimSpace(string(c.Arguments)))
 				}
 			}
 			t.Log(n)
-			if n.questions*2 > n.asked {
+			if unasked > set.unasked || n.misses > set.misses {
+				t.Errorf("%d calls are allowed without a question and %d are approved that a person would reject", unasked, n.misses)
+			}
+			if n.questions*100 > n.asked*set.left {
 				t.Errorf("%d of %d questions are left", n.questions, n.asked)
 			}
 			if rejects < 45 {
