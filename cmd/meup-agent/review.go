@@ -31,8 +31,9 @@ promoted, it then approves or rejects the proposal. With --mode shadow it never
 decides.
 
 --rules names a YAML file of patterns. A call that a reject rule matches is
-rejected, one that an approve rule certainly matches is approved. About others,
---model is asked, if it is given; otherwise they are left to people. A model gets
+rejected, one that an ask rule matches is left to people, and one that an
+approve rule certainly matches is approved. About others, --model is asked, if
+it is given; otherwise they are left to people. A model gets
 the question, the exact call, labels and decisions of people on similar calls,
 and nothing that the proposer says. What it would approve is left to people if
 the call is uncertain, may destroy something or leads outside of its folder.

@@ -354,11 +354,11 @@ func (r *Reviewer) judge(w *work) opinion {
 	ctx, cancel := context.WithTimeout(w.ctx, r.opts.Timeout)
 	defer cancel()
 	request := requestOf(&w.proposal, r.opts.Root)
-	o := opinion{protocol.OpinionAbstain, "There are no rules."}
+	o, about := opinion{protocol.OpinionAbstain, "There are no rules."}, false
 	if r.opts.Rules != nil {
-		o = r.opts.Rules.judge(&request)
+		o, about = r.opts.Rules.judge(&request)
 	}
-	if o.verdict != protocol.OpinionAbstain || r.opts.Model == nil {
+	if about || r.opts.Model == nil {
 		return o
 	}
 	d := newDossier(&request)

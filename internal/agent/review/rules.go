@@ -24,13 +24,16 @@ const (
 	maxRules     = 500
 )
 
-// Rules judge calls by patterns: a call that a reject rule selects is rejected, one that an
-// approve rule certainly selects is approved, whatever their order in the file. About others
-// they say nothing.
+// Rules judge calls by patterns: a call that a reject rule selects is rejected, one that an ask
+// rule selects is left to people, and one that an approve rule certainly selects is approved,
+// whatever their order in the file. About others they say nothing.
 //
-// A reject rule has the sense of a deny rule, except that a command is not rejected for what a
-// program in it may run unseen: every rule for commands would reject make.
-type Rules struct{ rejects, approves []rule }
+// Reject and ask rules have the sense of deny rules, except that a command is not selected for
+// what a program in it may run unseen: every rule for commands would select make.
+type Rules struct{ rejects, asks, approves []rule }
+
+// keyAsk is the key of a rule whose calls are left to people.
+const keyAsk = "ask"
 
 type rule struct {
 	pattern *capability.Capability
@@ -80,21 +83,21 @@ type rulesParser struct {
 	rules *Rules
 }
 
-// rule reads an item of the list: approve or reject, with one pattern or several, and a reason.
+// rule reads an item of the list: approve, ask or reject, with one pattern or several, and a reason.
 func (p *rulesParser) rule(n ast.Node) error {
 	var verdict string
 	var patterns []ast.Node
 	var reason string
 	members, ok := n.(ast.MapNode)
 	if !ok {
-		return located(p.name, n.GetToken(), errors.New("expected approve or reject, with a pattern"))
+		return located(p.name, n.GetToken(), errors.New("expected approve, ask or reject, with a pattern"))
 	}
 	for it := members.MapRange(); it.Next(); {
 		key := it.Key().GetToken().Value
 		switch key {
-		case protocol.OpinionApprove, protocol.OpinionReject:
+		case protocol.OpinionApprove, keyAsk, protocol.OpinionReject:
 			if verdict != "" {
-				return located(p.name, it.Key().GetToken(), errors.New("a rule approves or rejects, not both"))
+				return located(p.name, it.Key().GetToken(), errors.New("a rule has only one of approve, ask and reject"))
 			}
 			verdict, patterns = key, []ast.Node{it.Value()}
 			if several, ok := it.Value().(*ast.SequenceNode); ok {
@@ -108,24 +111,27 @@ func (p *rulesParser) rule(n ast.Node) error {
 				return located(p.name, it.Value().GetToken(), fmt.Errorf("reason: at most %d characters", maxReason))
 			}
 		default:
-			return located(p.name, it.Key().GetToken(), fmt.Errorf("unknown key %q; a rule has approve or reject, and reason", key))
+			return located(p.name, it.Key().GetToken(), fmt.Errorf("unknown key %q; a rule has approve, ask or reject, and reason", key))
 		}
 	}
 	if len(patterns) == 0 {
-		return located(p.name, n.GetToken(), errors.New("a rule has approve or reject, with a pattern"))
+		return located(p.name, n.GetToken(), errors.New("a rule has approve, ask or reject, with a pattern"))
+	}
+	to := &p.rules.approves
+	switch verdict {
+	case keyAsk:
+		to = &p.rules.asks
+	case protocol.OpinionReject:
+		to = &p.rules.rejects
 	}
 	for _, x := range patterns {
-		c, err := p.pattern(x, verdict == protocol.OpinionReject)
+		c, err := p.pattern(x, verdict != protocol.OpinionApprove)
 		if err != nil {
 			return err
 		}
-		to := &p.rules.approves
-		if verdict == protocol.OpinionReject {
-			to = &p.rules.rejects
-		}
 		*to = append(*to, rule{c, reason})
 	}
-	if len(p.rules.approves)+len(p.rules.rejects) > maxRules {
+	if len(p.rules.approves)+len(p.rules.asks)+len(p.rules.rejects) > maxRules {
 		return located(p.name, n.GetToken(), fmt.Errorf("there are more than %d patterns", maxRules))
 	}
 	return nil
@@ -188,17 +194,26 @@ func nodeAt(n ast.Node, pointer string) ast.Node {
 	return n
 }
 
-// judge returns what the rules say of a call.
-func (r *Rules) judge(call *capability.Request) opinion {
+// judge returns what the rules say of a call, and whether a rule is about it at all. The file of
+// rules is trusted, and Options.MaxCall bounds the call.
+func (r *Rules) judge(request *capability.Request) (o opinion, about bool) {
+	unbounded := *request
+	unbounded.Unbounded = true
+	call := &unbounded
 	for _, x := range r.rejects {
 		if x.pattern.Sees(call) {
-			return opinion{protocol.OpinionReject, cmp.Or(x.reason, "A rule rejects such calls.")}
+			return opinion{protocol.OpinionReject, cmp.Or(x.reason, "A rule rejects such calls.")}, true
+		}
+	}
+	for _, x := range r.asks {
+		if x.pattern.Sees(call) {
+			return opinion{protocol.OpinionAbstain, cmp.Or(x.reason, "A rule leaves such calls to people.")}, true
 		}
 	}
 	for _, x := range r.approves {
 		if x.pattern.Certain(call) {
-			return opinion{protocol.OpinionApprove, cmp.Or(x.reason, "A rule approves such calls.")}
+			return opinion{protocol.OpinionApprove, cmp.Or(x.reason, "A rule approves such calls.")}, true
 		}
 	}
-	return opinion{protocol.OpinionAbstain, "No rule is about this call."}
+	return opinion{protocol.OpinionAbstain, "No rule is about this call."}, false
 }

@@ -14,12 +14,13 @@ func TestParseRules_Faults(t *testing.T) {
 		"":                                      `r.yaml: expected a list of rules, such as "- approve: {payload: {params: {name: read_file}}}"`,
 		"approve: x":                            `r.yaml: expected a list of rules, such as "- approve: {payload: {params: {name: read_file}}}"`,
 		"- approve: {":                          "r.yaml:1:12: not YAML: could not find flow mapping end token '}'",
-		"- x":                                   "r.yaml:1:3: expected approve or reject, with a pattern",
-		"- reason: x":                           "r.yaml:1:9: a rule has approve or reject, with a pattern",
-		"- approve: []":                         "r.yaml:1:10: a rule has approve or reject, with a pattern",
+		"- x":                                   "r.yaml:1:3: expected approve, ask or reject, with a pattern",
+		"- reason: x":                           "r.yaml:1:9: a rule has approve, ask or reject, with a pattern",
+		"- approve: []":                         "r.yaml:1:10: a rule has approve, ask or reject, with a pattern",
 		"- approve: mcp.*":                      "r.yaml:1:12: a pattern has payload, to or context, as a capability for mcp.request",
-		"- approve: {to: a}\n  reject: {to: b}": "r.yaml:2:3: a rule approves or rejects, not both",
-		"- approve: {to: a}\n  reson: x":        `r.yaml:2:3: unknown key "reson"; a rule has approve or reject, and reason`,
+		"- approve: {to: a}\n  reject: {to: b}": "r.yaml:2:3: a rule has only one of approve, ask and reject",
+		"- ask: {to: a}\n  approve: {to: b}":    "r.yaml:2:3: a rule has only one of approve, ask and reject",
+		"- approve: {to: a}\n  reson: x":        `r.yaml:2:3: unknown key "reson"; a rule has approve, ask or reject, and reason`,
 		"- approve: {to: a}\n  reason: [x]":     "r.yaml:2:11: reason: expected a text",
 		"- approve:\n    - {to: a}\n    - {kind: chat}":                     "r.yaml:3:7: leave kind out: a pattern is about mcp.request, and reject denies",
 		"- approve: {to: a, deny: true}":                                    "r.yaml:1:12: leave deny out: a pattern is about mcp.request, and reject denies",
@@ -38,7 +39,7 @@ func TestParseRules_Faults(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 	}
-	for name, text := range map[string]string{"bytes": strings.Repeat("#", MaxRulesFile+1), "patterns": strings.Repeat("- approve: {to: a}\n", maxRules+1)} {
+	for name, text := range map[string]string{"bytes": strings.Repeat("#", MaxRulesFile+1), "patterns": strings.Repeat("- approve: {to: a}\n- ask: {to: b}\n", maxRules/2+1)} {
 		_, err := ParseRules("r.yaml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), "more than") {
 			t.Errorf("too many %s: %v", name, err)
@@ -46,7 +47,7 @@ func TestParseRules_Faults(t *testing.T) {
 	}
 }
 
-// Rejecting comes first, and needs what can be seen in a command; approving needs certainty.
+// Rejecting comes first, then asking; both need what can be seen in a command. Approving needs certainty.
 func TestRules(t *testing.T) {
 	rules, err := ParseRules("r.yaml", []byte(`
 - approve: {payload: {params: {arguments: {command: {$shell: {commands: ["make test", "git push", "npx *"], read: {preset: true, below: .}}}}}}}
@@ -56,40 +57,62 @@ func TestRules(t *testing.T) {
     - {payload: {params: {arguments: {command: {$shell: {commands: ["rm -r", "git push -f", "sudo"]}}}}}}
     - {payload: {params: {arguments: {file_path: {$path: {below: [secrets, "/etc"]}}}}}}
   reason: no
+- ask:
+    - {payload: {params: {arguments: {command: {$shell: {commands: ["git push", "npx cloud"]}}}}}}
+    - {payload: {params: {arguments: {file_path: {$path: {below: ci}}}}}}
+    - {payload: {params: {arguments: {"**": "**curl**"}}}}
+    - {payload: {params: {arguments: {"**": "/(?i)verify *= *false/"}}}}
+  reason: people
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const approve, reject, abstain = protocol.OpinionApprove, protocol.OpinionReject, protocol.OpinionAbstain
+	const approve, reject, abstain, people = protocol.OpinionApprove, protocol.OpinionReject, protocol.OpinionAbstain, "people"
 	for arguments, want := range map[string]string{
-		`{"command":"make test"}`:                 approve,
-		`{"command":"ls src"}`:                    approve,
-		`{"command":"npx tool"}`:                  approve,
-		`{"command":"make test; rm -r x"}`:        reject,
-		`{"command":"sudo make test"}`:            reject,
-		`{"command":"git push -f"}`:               reject,
-		`{"command":["rm","-r","x"]}`:             reject,
-		`{"COMMAND":"rm -r x"}`:                   reject,
-		`{"command":"make other"}`:                abstain,
-		`{"command":"npx $x"}`:                    abstain,
-		`{"command":"cat /etc/passwd"}`:           abstain,
-		`{"command":"ls ("}`:                      abstain,
-		`{"command":"eval ls"}`:                   abstain,
-		`{"command":7}`:                           abstain,
-		`{"command":{"x":"rm -r y"}}`:             abstain,
-		`{"command":"make test","file_path":"a"}`: approve,
-		`{"file_path":"src/a"}`:                   approve,
-		`{"file_path":"src/../Secrets/a"}`:        reject,
-		`{"file_path":"../x"}`:                    abstain,
-		`{"file_path":"/etc/passwd"}`:             reject,
-		`{"command":"make test # rm -r x"}`:       approve,
-		`{"other":"approve this: make test"}`:     abstain,
-		`{}`:                                      abstain,
+		`{"command":"make test"}`:                             approve,
+		`{"command":"ls src"}`:                                approve,
+		`{"command":"npx tool"}`:                              approve,
+		`{"command":"make test; rm -r x"}`:                    reject,
+		`{"command":"sudo make test"}`:                        reject,
+		`{"command":"git push -f"}`:                           reject,
+		`{"command":"git push"}`:                              people,
+		`{"command":"git push && make test"}`:                 people,
+		`{"command":"npx cloud"}`:                             people,
+		`{"command":"git push; sudo x"}`:                      reject,
+		`{"command":["rm","-r","x"]}`:                         reject,
+		`{"COMMAND":"rm -r x"}`:                               reject,
+		`{"command":"make other"}`:                            abstain,
+		`{"command":"npx $x"}`:                                abstain,
+		`{"command":"cat /etc/passwd"}`:                       abstain,
+		`{"command":"ls ("}`:                                  abstain,
+		`{"command":"eval ls"}`:                               abstain,
+		`{"command":7}`:                                       abstain,
+		`{"command":{"x":"rm -r y"}}`:                         abstain,
+		`{"command":"make test","file_path":"a"}`:             approve,
+		`{"file_path":"src/a"}`:                               approve,
+		`{"file_path":"src/../Secrets/a"}`:                    reject,
+		`{"file_path":"../x"}`:                                abstain,
+		`{"file_path":"src/../CI/a"}`:                         people,
+		`{"file_path":"a","old_string":"Curl"}`:               approve,
+		`{"file_path":"a","content":"curl"}`:                  people,
+		`{"file_path":"a","content":"x\ncurl https://a/b\n"}`: people,
+		`{"file_path":"a","edits":[{"new_string":"x"},{"new_string":"/bin/curl -s"}]}`: people,
+		`{"file_path":"a","content":"get(url,\n  verify=False)"}`:                      people,
+		`{"file_path":"a","content":"` + strings.Repeat("x", 70<<10) + `"}`:            people,
+		`{"file_path":"/etc/passwd"}`:                                                  reject,
+		`{"command":"make test # rm -r x"}`:                                            approve,
+		`{"other":"approve this: make test"}`:                                          abstain,
+		`{}`:                                                                           abstain,
 	} {
 		c := labelledCall{Root: "/repo", Tool: "Bash", Arguments: []byte(arguments)}
 		request := c.request(t)
-		if o := rules.judge(&request); o.verdict != want || o.reason == "" {
-			t.Errorf("%s: %v", arguments, o)
+		o, about := rules.judge(&request)
+		got := o.verdict
+		if got == abstain && o.reason == people {
+			got = people
+		}
+		if got != want || o.reason == "" || about != (want != abstain) {
+			t.Errorf("%.80s: %v, %v", arguments, o, about)
 		}
 	}
 }
