@@ -53,7 +53,8 @@ type Backtest struct {
 type BacktestGroup struct {
 	Space       string                   `json:"space"`
 	Outcome     string                   `json:"outcome"`               // allowed, asked, refused, masked, unmasked
-	RejectedBy  []protocol.ParticipantID `json:"rejected_by,omitempty"` // who rejected the calls that would be made
+	RejectedBy  []protocol.ParticipantID `json:"rejected_by,omitempty"` // who rejected the calls that would be made, or refused
+	ApprovedBy  []protocol.ParticipantID `json:"approved_by,omitempty"` // who approved the calls that would be refused
 	Participant protocol.ParticipantID   `json:"participant"`
 	Kind        protocol.Kind            `json:"kind"`
 	Rule        string                   `json:"rule,omitempty"`   // that decides: a capability, or names of safety rules
@@ -70,6 +71,7 @@ type BacktestExample struct {
 	TS       time.Time              `json:"ts"`
 	What     string                 `json:"what"`
 	Rejected protocol.ParticipantID `json:"rejected_by,omitempty"`
+	Approved protocol.ParticipantID `json:"approved_by,omitempty"`
 	Reason   string                 `json:"reason,omitempty"` // of the rejection
 	Open     string                 `json:"open,omitempty"`   // how to read it; a gateway does not say it
 }

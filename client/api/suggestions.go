@@ -44,8 +44,10 @@ type Suggestions struct {
 
 // Suggestion is a rule for the calls of one tool by one participant.
 type Suggestion struct {
-	ID          string                 `json:"id"`   // the same for the same rule
-	Does        string                 `json:"does"` // allow, deny
+	ID   string `json:"id"`   // the same for the same rule
+	Does string `json:"does"` // allow, deny
+	// Participant is whose calls the rule is for. A deny rule is for those of everybody:
+	// who has proposed most of them.
 	Participant protocol.ParticipantID `json:"participant"`
 	Host        protocol.ParticipantID `json:"host"`
 	Tool        string                 `json:"tool"`
@@ -63,6 +65,9 @@ type Suggestion struct {
 	For     []DecidedCall `json:"for"`
 	Against []DecidedCall `json:"against"` // opposite decisions about the same tool, which the rule does not match
 
+	// Rule is what a deny rule is among the rules of the deciders, with the reason that was
+	// given most often; absent for an allowing rule.
+	Rule json.RawMessage `json:"rule,omitempty"`
 	// ConfiguredIn is the space, or the glob, that has the participant in the configuration file,
 	// and Patch is for it; "": the file does not have it, so the rule has to be granted.
 	ConfiguredIn string `json:"configured_in"`

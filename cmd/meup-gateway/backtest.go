@@ -41,6 +41,8 @@ type backtestFlags struct {
 	tokenEnv string
 	examples int
 	json     bool
+
+	hidden bool // the token may not read a policy in force
 }
 
 func newBacktest() *cobra.Command {
@@ -48,20 +50,24 @@ func newBacktest() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backtest --config NEW (--data DIR | --gateway URL)",
 		Short: "Shows what another configuration would have decided over the log",
-		Long: `backtest decides the envelopes of a log again, by the capabilities, the rules for
-decisions and the safety rules of another configuration. It prints which of them
-would have been allowed, refused, asked or masked otherwise, grouped by the rule
-that decides, with examples. It writes nothing to the space or the data folder.
+		Long: `backtest decides the envelopes of a log again, by the capabilities, the deciders and
+the safety rules of another configuration, and shows what would have been
+different: calls that nobody would have been asked about, that would have been
+refused, or that somebody would have been asked about first, and texts that would
+have been masked. They are grouped by the rule that decides, with examples; what
+people decided otherwise comes first. It changes nothing, and a difference is no
+error.
 
 With --data it reads the log of a stopped gateway, by default from the data folder
 of the configuration. With --gateway it reads from a running one what the token's
 participant may see; one with the capability observe sees all.
 
 An envelope is different if the new configuration says something else than what
-happened, and something else than the configuration in force says. A gateway
-stores that one in its data folder, and shows it to participants that observe or
-may change rights; --current names it otherwise. If it is not known, the comparison is with
-what happened alone.`,
+happened, and something else than the configuration in force says, so that older
+changes are not blamed on the new one. The configuration in force is the one that
+the gateway has stored in its data folder. A running one shows it to participants
+that observe the space or may change rights; with the token of another one, name it
+with --current, or the comparison is with what happened alone.`,
 		Example: "  meup-gateway backtest --config new.yaml --since 30d --data /var/lib/meup\n" +
 			"  meup-gateway backtest --config new.yaml --current meup.yaml --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --json",
 		Args: program.Args(),
@@ -71,7 +77,7 @@ what happened alone.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "the other configuration (required)")
-	fl.StringVar(&f.current, "current", "", "the configuration in force (default: the one of the gateway)")
+	fl.StringVar(&f.current, "current", "", "the configuration in force (default: the one that the gateway has stored)")
 	fl.StringVar(&f.space, "space", "", "space (default: all of the log)")
 	fl.StringVar(&f.since, "since", "", "only envelopes from then on: a day, a time (RFC 3339), a duration before now (24h, 30d), or the id of an envelope")
 	f.registerLog(fl)
@@ -104,7 +110,7 @@ func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer)
 	if f.json {
 		return printJSON(stdout, report)
 	}
-	return printBacktest(stdout, report)
+	return printBacktest(stdout, report, f.hidden)
 }
 
 func printJSON(w io.Writer, v any) error {
@@ -221,7 +227,8 @@ func (f *backtestFlags) open(stderr io.Writer) (journal.Reader, func() error, er
 // policies sets the configurations that are compared.
 func (f *backtestFlags) policies(ctx context.Context, cfg *config.Config, o *backtest.Options, stderr io.Writer) error {
 	inForce, err := policyAt(ctx, o.Log, o.Space)
-	if err != nil {
+	f.hidden = f.hidden || errors.Is(err, backtest.ErrPolicyHidden)
+	if err != nil && !errors.Is(err, backtest.ErrPolicyHidden) {
 		return err
 	}
 	current, err := f.inForce(o.Space, inForce, stderr)
@@ -233,8 +240,8 @@ func (f *backtestFlags) policies(ctx context.Context, cfg *config.Config, o *bac
 	return err
 }
 
-// policyAt returns the policy in force at a running gateway; nil: the log is of a stopped one, or
-// the token may not read the policy.
+// policyAt returns the policy in force at a running gateway; nil: the log is of a stopped one. The
+// error is backtest.ErrPolicyHidden if the token may not read it.
 func policyAt(ctx context.Context, log journal.Reader, space string) (*api.Policy, error) {
 	remote, ok := log.(*backtest.Remote)
 	if !ok {
@@ -309,8 +316,8 @@ func (f *backtestFlags) howToOpen(space string, id protocol.ID, seq protocol.Seq
 	return fmt.Sprintf("meup-gateway export --space %s --data %s --since %d | head -n 1", textutil.ShellWord(space), textutil.ShellWord(f.data), seq-1)
 }
 
-// printBacktest prints a report for people.
-func printBacktest(w io.Writer, r *api.Backtest) error {
+// printBacktest prints a report for people. hidden: the token may not read a policy in force.
+func printBacktest(w io.Writer, r *api.Backtest, hidden bool) error {
 	var out strings.Builder
 	noun := "Space"
 	if len(r.Spaces) > 1 {
@@ -321,8 +328,13 @@ func printBacktest(w io.Writer, r *api.Backtest) error {
 		fmt.Fprintf(&out, ", %s to %s", r.From.Format(time.RFC3339), r.To.Format(time.RFC3339))
 	}
 	fmt.Fprintf(&out, "\n%s\n", r.Summary)
-	if r.Baseline == backtest.BaselineRecord {
-		fmt.Fprintln(&out, "The configuration in force is not known (--current FILE), so this is compared with what happened alone.")
+	switch {
+	case r.Baseline != backtest.BaselineRecord:
+	case hidden:
+		fmt.Fprintln(&out, "This is compared with what happened alone, since the participant of the token may not read the policy in force.\n"+
+			"Use the token of one that observes the space or may change rights, or name the configuration in force with --current FILE.")
+	default:
+		fmt.Fprintln(&out, "This is compared with what happened alone, since the configuration in force is not known: name it with --current FILE.")
 	}
 	if r.Unseen > 0 {
 		fmt.Fprintf(&out, "%s not visible to the token. A grant among them is not known here; use the token of a participant with the capability observe.\n", were(r.Unseen, "entry", "entries"))
@@ -345,10 +357,13 @@ func printBacktest(w io.Writer, r *api.Backtest) error {
 			fmt.Fprintf(&out, "  %s\n", g.Why)
 		}
 		if g.Before != "" {
-			fmt.Fprintf(&out, "  now by %s\n", g.Before)
+			fmt.Fprintf(&out, "  in force: admitted by %s\n", g.Before)
 		}
 		for _, x := range g.Examples {
 			fmt.Fprintf(&out, "  %s  %s  %s", x.TS.Format(time.RFC3339), x.ID, x.What)
+			if x.Approved != "" {
+				fmt.Fprintf(&out, "  (approved by %s)", x.Approved)
+			}
 			if x.Rejected != "" {
 				fmt.Fprintf(&out, "  (rejected by %s", x.Rejected)
 				if x.Reason != "" {
@@ -372,10 +387,14 @@ func were(n int, one, more string) string {
 
 func title(g *api.BacktestGroup) string {
 	switch {
-	case len(g.RejectedBy) > 0:
+	case g.Outcome == backtest.Allowed && len(g.RejectedBy) > 0:
 		return "Let through although rejected"
 	case g.Outcome == backtest.Allowed:
 		return "Allowed without a question"
+	case len(g.ApprovedBy) > 0:
+		return "Refused although approved"
+	case len(g.RejectedBy) > 0:
+		return "Refused without a question"
 	case g.Outcome == backtest.Asked:
 		return "Asked instead of allowed"
 	case g.Outcome == backtest.Masked:

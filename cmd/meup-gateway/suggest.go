@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -33,7 +29,9 @@ type suggestFlags struct {
 	approvers []string
 	never     []string
 	unused    string
+	only      []string
 	write     string
+	force     bool
 }
 
 func newSuggest() *cobra.Command {
@@ -41,12 +39,18 @@ func newSuggest() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "suggest --config FILE (--data DIR | --gateway URL)",
 		Short: "Suggests rules from what people approved and rejected",
-		Long: `suggest derives rules from the decisions in a log: the least general capabilities
-that would have asked less and let nothing through that anybody rejected, deny
-rules for what was rejected and never approved, and rights that nobody used. Each
-rule is printed with the decisions for and against it and as a part of the
-configuration; --write FILE writes the whole configuration with them to another
-file. It writes nothing to the space, the data folder or the configuration itself.
+		Long: `suggest reads what people approved and rejected, and derives rules with which they
+would have been asked less: capabilities for what was only approved, deny rules of
+the deciders for what was only rejected, and rights to remove because nobody used
+them. Each suggestion is printed with its id, the decisions for and against it, and
+the lines for the configuration. Nothing is changed.
+
+To accept suggestions, let it write a new configuration, look at it, and put it in
+force as you do with any other:
+
+  meup-gateway suggest … --only 3f2ab91c,64e5507d --write new.yaml
+  meup-gateway check --config new.yaml
+  meup-gateway backtest --config new.yaml …
 
 A rule needs --min approvals by others than the proposer; --approver says whose
 approvals count. Every rule has passed a backtest: the configuration with the rule
@@ -57,6 +61,7 @@ With --data it reads the log of a stopped gateway, by default from the data fold
 of the configuration. With --gateway it reads from a running one what the token's
 participant may see; one with the capability observe sees all.`,
 		Example: "  meup-gateway suggest --config meup.yaml --data /var/lib/meup\n" +
+			"  meup-gateway suggest --config meup.yaml --data /var/lib/meup --only 3f2ab91c --write new.yaml\n" +
 			"  meup-gateway suggest --config meup.yaml --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --since 30d --json",
 		Args: program.Args(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -72,14 +77,22 @@ participant may see; one with the capability observe sees all.`,
 	fl.StringSliceVar(&f.approvers, "approver", nil, "participant whose approvals count (default: all but the proposer)")
 	fl.StringSliceVar(&f.never, "never", nil, "tool for which no rule is suggested, such as 'billing_*'")
 	fl.StringVar(&f.unused, "unused", "30d", "list rights that were not used since then: a day, a time, or a duration before now; empty: none")
-	fl.StringVar(&f.write, "write", "", "new file for the configuration with all suggestions")
+	fl.StringVar(&f.write, "write", "", "write the configuration with the suggestions to this file, which must be new")
+	fl.StringSliceVar(&f.only, "only", nil, "ids of the suggestions to print and write (default: all)")
+	fl.BoolVar(&f.force, "force", false, "let --write replace an existing file, though never the configuration itself")
 	fl.IntVar(&f.examples, "examples", 3, "examples for and against a rule")
 	return c
 }
 
 func runSuggest(ctx context.Context, f suggestFlags, stdout, stderr io.Writer) (err error) {
-	if f.min < 1 {
+	switch {
+	case f.min < 1:
 		return program.Usagef("--min must be at least 1")
+	case f.force && f.write == "":
+		return program.Usagef("--force is for --write FILE")
+	}
+	if err := checkTarget(f.config, f.write, f.force); err != nil {
+		return err
 	}
 	unused, err := program.Moment("unused", f.unused, time.Now())
 	if err != nil {
@@ -104,13 +117,13 @@ func runSuggest(ctx context.Context, f suggestFlags, stdout, stderr io.Writer) (
 	}
 	o := suggest.Options{
 		Log: log, Space: space, Partial: f.gateway != "", Since: begin.Since, After: begin.After, Now: time.Now(), Min: f.min, Never: f.never,
-		UnusedSince: unused, Examples: f.examples, Progress: progressTo(stderr),
+		UnusedSince: unused, Only: f.only, Examples: f.examples, Progress: progressTo(stderr),
 	}
 	for _, id := range f.approvers {
 		o.Approvers = append(o.Approvers, protocol.ParticipantID(id))
 	}
 	inForce, err := policyAt(ctx, log, space)
-	if err != nil {
+	if err != nil && !errors.Is(err, backtest.ErrPolicyHidden) { // the configuration is that of --config
 		return err
 	}
 	o.Policy, err = gateway.BacktestPolicy(cfg, space, inForce)
@@ -118,7 +131,10 @@ func runSuggest(ctx context.Context, f suggestFlags, stdout, stderr io.Writer) (
 		return err
 	}
 	report, err := suggest.Run(ctx, o)
+	var unknown *suggest.UnknownError
 	switch {
+	case errors.As(err, &unknown):
+		return program.Usagef("--only: %w", err)
 	case errors.Is(err, backtest.ErrNoSpace):
 		return fmt.Errorf("the configuration has no space %q", space)
 	case ctx.Err() != nil && err != nil:
@@ -132,15 +148,20 @@ func runSuggest(ctx context.Context, f suggestFlags, stdout, stderr io.Writer) (
 	for i := range report.People {
 		f.addOpenCalls(space, report.People[i].For, report.People[i].Against)
 	}
-	if f.write != "" {
-		if err := writeSuggestions(f.config, f.write, report); err != nil {
-			return err
-		}
-	}
 	if f.json {
-		return printJSON(stdout, report)
+		err = printJSON(stdout, report)
+	} else {
+		err = printSuggestions(stdout, report, len(f.only) > 0)
 	}
-	return printSuggestions(stdout, report)
+	if err != nil || f.write == "" {
+		return err
+	}
+	n, err := writeSuggestions(f.config, f.write, f.force, report)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "%s has the configuration with %s of %d. It is not in force.\n", f.write, textutil.Count(n, "suggestion"), len(report.Suggestions))
+	return nil
 }
 
 // addOpenCalls adds how to read the calls of some lists.
@@ -174,8 +195,8 @@ func (f *suggestFlags) pickSpace(ctx context.Context, cfg *config.Config, log jo
 	return "", program.Usagef("--space is required: the log has the spaces %s", strings.Join(names, ", "))
 }
 
-// printSuggestions prints a report for people.
-func printSuggestions(w io.Writer, r *api.Suggestions) error {
+// printSuggestions prints a report for people. some: it has only the suggestions that were asked for.
+func printSuggestions(w io.Writer, r *api.Suggestions, some bool) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Space %s: %s decided, %s approved, %s rejected", r.Space, textutil.Count(r.Proposals, "proposal"),
 		textutil.Thousands(int64(r.Approved)), textutil.Thousands(int64(r.Rejected)))
@@ -199,6 +220,9 @@ func printSuggestions(w io.Writer, r *api.Suggestions) error {
 	}
 	for i := range r.Suggestions {
 		printSuggestion(&out, &r.Suggestions[i])
+	}
+	if len(r.Suggestions) > 0 && !some {
+		out.WriteString("\nTo accept some of them, add --only ID,… --write NEW.yaml.\n")
 	}
 	for i := range r.People {
 		x := &r.People[i]
@@ -230,23 +254,24 @@ func printSuggestions(w io.Writer, r *api.Suggestions) error {
 }
 
 func printSuggestion(out *strings.Builder, s *api.Suggestion) {
-	title, n, did := "Allow", s.Approved, "approved"
+	title, n, did, other, from := "Allow "+string(s.Participant), s.Approved, "approved", "not approved", ""
 	if s.Does == suggest.Deny {
-		title, n, did = "Deny", s.Rejected, "rejected"
+		title, n, did, other, from = "Deny everybody", s.Rejected, "rejected", "approved", ", proposed mostly by "+string(s.Participant)
 	}
-	fmt.Fprintf(out, "\n%s %s: %s\n", title, s.Participant, s.Words)
+	fmt.Fprintf(out, "\n%s  %s: %s\n", s.ID, title, s.Words)
 	var by []string
 	for _, id := range s.By {
 		by = append(by, string(id))
 	}
-	fmt.Fprintf(out, "  %s %s by %s on %s; would have asked %s fewer\n", did, textutil.Count(n, "time"), strings.Join(by, ", "),
-		textutil.Count(s.Days, "day"), textutil.Count(s.Fewer, "time"))
+	fmt.Fprintf(out, "  %s %s by %s on %s%s; would have asked %s fewer\n", did, textutil.Count(n, "time"), strings.Join(by, ", "),
+		textutil.Count(s.Days, "day"), from, textutil.Count(s.Fewer, "time"))
 	printCalls(out, s.For)
 	if len(s.Against) > 0 {
-		out.WriteString("  not matched, and decided otherwise:\n")
+		fmt.Fprintf(out, "  the rule does not match these calls of %s, which were %s:\n", s.Tool, other)
 		printCalls(out, s.Against)
 	}
 	if s.ConfiguredIn != "" {
+		out.WriteString("  in the configuration:\n")
 		for line := range strings.Lines(s.Patch) {
 			out.WriteString("    " + line)
 		}
@@ -266,83 +291,4 @@ func printCalls(out *strings.Builder, list []api.DecidedCall) {
 		}
 		fmt.Fprintf(out, ")\n    %s\n", x.Open)
 	}
-}
-
-// errCannotMerge means that the configuration is written in a way that lines cannot be added to.
-var errCannotMerge = errors.New("the suggestions cannot be added to the configuration as it is written: paste their lines")
-
-// writeSuggestions writes the configuration with the suggestions to a new file, and keeps its
-// comments.
-func writeSuggestions(from, to string, r *api.Suggestions) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	before, err := capabilitiesIn(from, text)
-	if err != nil {
-		return err
-	}
-	file, err := parser.ParseBytes(text, parser.ParseComments)
-	if err != nil {
-		return fmt.Errorf("read the configuration: %w", err)
-	}
-	for i := range r.Suggestions {
-		s := &r.Suggestions[i]
-		if s.ConfiguredIn == "" {
-			continue
-		}
-		at := (&yaml.PathBuilder{}).Root()
-		for _, key := range []string{"spaces", s.ConfiguredIn, "participants", string(s.Participant), "capabilities"} {
-			at = at.Child(key)
-		}
-		var items strings.Builder
-		for _, c := range s.Capabilities {
-			fmt.Fprintf(&items, "- %s\n", c)
-			before[s.ConfiguredIn+"\n"+string(s.Participant)] += canonical(string(c)) + "\n"
-		}
-		if err := at.Build().MergeFromReader(file, strings.NewReader(items.String())); err != nil {
-			return errCannotMerge
-		}
-	}
-	out := []byte(file.String())
-	after, err := capabilitiesIn(to, out)
-	if err != nil || !maps.Equal(before, after) {
-		return errCannotMerge
-	}
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(out)
-	return errors.Join(err, w.Close())
-}
-
-// capabilitiesIn returns the capabilities of all participants in a configuration, a line each.
-func capabilitiesIn(name string, text []byte) (map[string]string, error) {
-	cfg, faults := config.Inspect(name, text)
-	if cfg == nil || config.HasErrors(faults) {
-		return nil, fmt.Errorf("%s: %w", name, errReported)
-	}
-	out := map[string]string{}
-	for i := range cfg.Spaces {
-		for _, p := range cfg.Spaces[i].Participants {
-			for _, c := range p.Capabilities {
-				out[cfg.Spaces[i].Name+"\n"+string(p.ID)] += canonical(c.String()) + "\n"
-			}
-		}
-	}
-	return out, nil
-}
-
-// canonical writes equal JSON in the same way.
-func canonical(text string) string {
-	doc, err := protocol.ParseJSON([]byte(text), protocol.MaxDepth)
-	if err != nil {
-		return text
-	}
-	return string(doc.Root().AppendCanonical(nil))
 }

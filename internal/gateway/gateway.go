@@ -208,7 +208,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 	})
 	g.run(func() { index.Run(g.background) })
 	options := httpapi.Options{
-		Turns: g.turns, Search: index, Has: g.has, Administration: g, Policy: g.Policy, Review: g,
+		Turns: g.turns, Search: index, Has: g.has, Administration: g, Policy: g.Policy, Analysis: g,
 		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
 	}

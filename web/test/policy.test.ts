@@ -245,10 +245,13 @@ test("backtest: groups with what becomes of them", () => {
       { outcome: "allowed", rejected_by: ["alice"], participant: "coder", kind: "mcp.proposal", count: 2, examples: [{ id: "p", what: "delete_file", rejected_by: "alice", reason: "not that one" }] },
       { outcome: "asked", participant: "coder", kind: "mcp.request", count: 1 },
       { outcome: "unheard_of" },
+      { outcome: "refused", approved_by: ["bob"], examples: [{ id: "q", approved_by: "bob" }] },
+      { outcome: "refused", rejected_by: ["bob"] },
     ],
     more_groups: 3,
   });
-  assert.deepEqual(b.groups.map(groupTitle), ["Let through although rejected", "Asked", "unheard_of"]);
+  assert.deepEqual(b.groups.map(groupTitle), ["Let through although rejected", "Asked", "unheard_of", "Refused although approved", "Refused"]);
+  assert.deepEqual([b.groups[3]?.examples[0]?.by, b.groups[3]?.examples[0]?.outcome, b.groups[4]?.rejectedBy], ["bob", "approved", ["bob"]]);
   assert.deepEqual([b.record, b.moreGroups, b.warnings.length, b.groups[0]?.examples[0]?.by, b.groups[1]?.examples], [false, 3, 1, "alice", []]);
   for (const odd of [null, 7, { groups: "all" }, { groups: [null], warnings: [7] }]) readBacktest(odd);
 });

@@ -103,7 +103,7 @@ type run struct {
 	views   []*view // both
 
 	proposals map[protocol.ID]*journal.Entry // that were not decided yet
-	saved     map[protocol.ID]*saved         // proposals that would not have been made
+	saved     map[protocol.ID]*saved         // that nobody would have been asked about
 	groups    map[groupKey]*api.BacktestGroup
 	report    api.Backtest
 	read      int
@@ -228,8 +228,8 @@ func (r *run) decide(ctx context.Context, e *journal.Entry) error {
 		}
 		return nil
 	}
-	if env.Kind == protocol.KindMCPReject {
-		r.rejected(env)
+	if exchange.IsDecision(env.Kind) {
+		r.decided(env, q.payload)
 	}
 	r.decideMasks(q)
 	return nil

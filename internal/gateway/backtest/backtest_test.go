@@ -201,7 +201,9 @@ func TestRun_OtherRules(t *testing.T) {
 		{"no calls and no proposals", office().but("coder", `"chat"`, `"reasoning/*"`), []string{
 			"refused 1 mcp.request of coder: no capability allows it",
 			"refused 1 mcp.withdraw of coder: no capability allows it",
-			"refused 5 mcp.proposal of coder: no capability allows it",
+			"refused 1 mcp.proposal of coder approved by [alice]: no capability allows it",
+			"refused 2 mcp.proposal of coder rejected by [bob invited:ivan]: no capability allows it",
+			"refused 2 mcp.proposal of coder: no capability allows it",
 		}},
 		{"writing without a question", office().but("coder", append(slices.Clone(coder), writes)...), []string{
 			"allowed 1 mcp.proposal of coder rejected by [invited:ivan]: " + writes,
@@ -218,7 +220,7 @@ func TestRun_OtherRules(t *testing.T) {
 		}},
 		{"no guests", office().but(guests), []string{
 			"refused 2 chat of gina: it is no participant",
-			"refused 1 mcp.proposal of gina: it is no participant",
+			"refused 1 mcp.proposal of gina rejected by [bob]: it is no participant",
 		}},
 		{"bob decides nothing", office().but("bob", `"chat"`, `"capability.*"`), []string{
 			"refused 2 mcp.reject of bob: no capability allows it",
@@ -249,6 +251,19 @@ func TestRun_OtherRules(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
+	}
+}
+
+// What is refused is told apart by what people decided on it, and what they approved comes first.
+func TestRun_RefusedProposals(t *testing.T) {
+	w := work(t)
+	r := w.run(backtest.Options{New: office().but("coder", `"chat"`, `"reasoning/*"`).policy(t, safety.Config{}), Examples: 3})
+	const want = "This configuration would have refused 1 call that was approved, 2 calls that were rejected and 4 envelopes."
+	if r.Summary != want || r.LetThrough != 0 || r.Refused != 7 {
+		t.Errorf("%d refused, %d let through: %s", r.Refused, r.LetThrough, r.Summary)
+	}
+	if g := r.Groups[0]; len(g.ApprovedBy) != 1 || len(g.Examples) != 1 || g.Examples[0].Approved != "alice" {
+		t.Errorf("first: %+v", g)
 	}
 }
 

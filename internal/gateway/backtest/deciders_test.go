@@ -84,7 +84,7 @@ func TestRun_DecidersOther(t *testing.T) {
 		"no rule": {judged().but(deciders, "", onlyWipe, writes, "shadow"), []string{`asked 1 mcp.request of coder: "mcp.proposal"`}},
 		"a rule that denies": {judged().but(deciders, noDrop, onlyWipe, writes, "shadow"), []string{
 			`asked 1 mcp.request of coder: "mcp.proposal"`,
-			`refused 1 mcp.proposal of coder: ` + noDrop + `a rule of the deciders rejects the call`,
+			`refused 1 mcp.proposal of coder rejected by [alice]: ` + noDrop + `a rule of the deciders rejects the call`,
 		}},
 		"human_only":                {judged().but(deciders, listRule, writes, writes, "shadow"), []string{`refused 1 mcp.request of rev: the deciders do not let it decide on the proposal`}},
 		"another entry of reviewer": {judged().but(deciders, listRule, onlyWipe, listRule, "shadow"), []string{`refused 1 mcp.request of rev: the deciders do not let it decide on the proposal`}},

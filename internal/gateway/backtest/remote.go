@@ -116,15 +116,22 @@ func (l *Remote) Bounds(ctx context.Context, space string) (oldest, newest proto
 	return oldest, newest, err
 }
 
-// Policy returns the policy in force; nil if the token may not read it, or the gateway is of
-// an earlier version.
+// ErrPolicyHidden means that the participant of the token may not read the policy in force.
+var ErrPolicyHidden = errors.New("the participant of the token may not read the policy of the space: it needs the capability observe, or to change rights")
+
+// Policy returns the policy in force; nil if the gateway is of an earlier version.
 func (l *Remote) Policy(ctx context.Context, space string) (*api.Policy, error) {
 	p, err := l.client.Policy(ctx, space)
 	var failed *api.StatusError
-	if errors.As(err, &failed) && (failed.Status == http.StatusForbidden || failed.Status == http.StatusNotFound) {
+	switch {
+	case !errors.As(err, &failed):
+		return p, err
+	case failed.Status == http.StatusForbidden:
+		return nil, ErrPolicyHidden
+	case failed.Status == http.StatusNotFound:
 		return nil, nil //nolint:nilnil // it is not known
 	}
-	return p, err
+	return nil, err
 }
 
 // Spaces implements [journal.Reader].

@@ -21,14 +21,20 @@ const (
 
 type groupKey struct {
 	outcome     string
-	rejected    bool
+	people      string // what they decided on the calls, if that is not what becomes of them: approved, rejected
 	participant protocol.ParticipantID
 	kind        protocol.Kind
 	rule, why   string
 	before      string
 }
 
-// saved is a proposal that would not have been made.
+// What people decided on a call.
+const (
+	approved = "approved"
+	rejected = "rejected"
+)
+
+// saved is a proposal that nobody would have been asked about.
 type saved struct {
 	key     groupKey
 	example api.BacktestExample
@@ -50,9 +56,9 @@ func (r *run) differs(q *question, says, before verdict) {
 	default:
 		r.report.Refused++
 	}
-	key := groupKey{says.outcome, false, e.From, e.Kind, says.rule, says.why, before.rule}
+	key := groupKey{says.outcome, "", e.From, e.Kind, says.rule, says.why, before.rule}
 	x := api.BacktestExample{ID: e.ID, Seq: e.Seq, TS: e.TS}
-	if says.outcome == Allowed { // how it was decided follows
+	if says.outcome == Allowed || says.outcome == Refused && e.Kind == protocol.KindMCPProposal { // how it was decided follows
 		x.What = r.describe(q)
 		r.saved[e.ID] = &saved{key, x}
 		return
@@ -60,16 +66,21 @@ func (r *run) differs(q *question, says, before verdict) {
 	r.count(key, x, func() string { return r.describe(q) })
 }
 
-// rejected notes a rejection of a proposal that would not have been made.
-func (r *run) rejected(e *protocol.Envelope) {
+// decided notes a decision on proposals that nobody would have been asked about.
+func (r *run) decided(e *protocol.Envelope, payload protocol.Value) {
 	for _, id := range e.Correlation.IDs {
 		s := r.saved[id]
-		if s == nil || s.key.rejected {
-			continue
+		switch {
+		case s == nil || s.key.people != "":
+		case e.Kind == protocol.KindMCPReject:
+			s.key.people, s.example.Rejected = rejected, e.From
+			s.example.Reason = exchange.OutcomeReason(r.shown(payload.Get("reason").Text()))
+			if s.key.outcome == Allowed {
+				r.report.LetThrough++
+			}
+		case e.Kind == protocol.KindMCPRequest && s.key.outcome == Refused && !payload.Get("edited").Bool():
+			s.key.people, s.example.Approved = approved, e.From
 		}
-		s.key.rejected, s.example.Rejected = true, e.From
-		s.example.Reason = exchange.OutcomeReason(r.shown(e.ParsePayload().Get("reason").Text()))
-		r.report.LetThrough++
 	}
 }
 
@@ -85,6 +96,9 @@ func (r *run) count(key groupKey, x api.BacktestExample, what func() string) {
 	if x.Rejected != "" && !slices.Contains(g.RejectedBy, x.Rejected) {
 		g.RejectedBy = append(g.RejectedBy, x.Rejected)
 	}
+	if x.Approved != "" && !slices.Contains(g.ApprovedBy, x.Approved) {
+		g.ApprovedBy = append(g.ApprovedBy, x.Approved)
+	}
 	if len(g.Examples) < r.Examples {
 		if x.What == "" {
 			x.What = what()
@@ -95,7 +109,7 @@ func (r *run) count(key groupKey, x api.BacktestExample, what func() string) {
 
 // rank orders groups by how much they ask for attention.
 func rank(g *api.BacktestGroup) int {
-	if len(g.RejectedBy) > 0 {
+	if len(g.ApprovedBy) > 0 || g.Outcome == Allowed && len(g.RejectedBy) > 0 {
 		return 0
 	}
 	return 1 + slices.Index([]string{Refused, Asked, Allowed, Masked, Unmasked}, g.Outcome)
@@ -200,17 +214,47 @@ func summary(r *api.Backtest) string {
 	if r.LetThrough > 0 {
 		parts = append(parts, "let through "+count(r.LetThrough, "call that was", "calls that were")+" rejected")
 	}
-	add(r.Refused, "refused %s")
+	if r.Refused > 0 {
+		parts = append(parts, "refused "+refused(r))
+	}
 	add(r.Masked, "masked text in %s")
 	add(r.Unmasked, "left text in %s unmasked")
-	switch n := len(parts); n {
-	case 0:
+	if len(parts) == 0 {
 		return "This configuration would have decided all of them as now."
-	case 1:
-		return "This configuration would have " + parts[0] + "."
-	default:
-		return "This configuration would have " + strings.Join(parts[:n-1], ", ") + " and " + parts[n-1] + "."
 	}
+	return "This configuration would have " + and(parts) + "."
+}
+
+// refused says what is refused, and what people decided on it.
+func refused(r *api.Backtest) string {
+	var parts []string
+	rest := r.Refused
+	for _, was := range []string{approved, rejected} {
+		n := 0
+		for i := range r.Groups {
+			g := &r.Groups[i]
+			if g.Outcome == Refused && (was == approved && len(g.ApprovedBy) > 0 || was == rejected && len(g.RejectedBy) > 0) {
+				n += g.Count
+			}
+		}
+		if n > 0 {
+			parts = append(parts, count(n, "call that was ", "calls that were ")+was)
+		}
+		rest -= n
+	}
+	if rest > 0 {
+		parts = append(parts, textutil.Count(rest, "envelope"))
+	}
+	return and(parts)
+}
+
+// and joins the parts of a sentence.
+func and(parts []string) string {
+	last := len(parts) - 1
+	if last == 0 {
+		return parts[0]
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
 func count(n int, one, more string) string {

@@ -304,6 +304,9 @@ func summary(r *api.Backtest) []string {
 		if len(g.RejectedBy) > 0 {
 			by = fmt.Sprint(" rejected by ", g.RejectedBy)
 		}
+		if len(g.ApprovedBy) > 0 {
+			by += fmt.Sprint(" approved by ", g.ApprovedBy)
+		}
 		list = append(list, fmt.Sprintf("%s %d %s of %s%s: %s%s", g.Outcome, g.Count, g.Kind, g.Participant, by, g.Rule, g.Why))
 	}
 	slices.Sort(list)

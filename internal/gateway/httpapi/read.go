@@ -369,7 +369,7 @@ func (s *Server) policy(w http.ResponseWriter, _ *http.Request, v caller) {
 func ofPolicy(next spaceHandler) spaceHandler {
 	return func(w http.ResponseWriter, r *http.Request, v caller) {
 		if !v.space.SeesRights(v.id) {
-			access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "The policy of a space is for participants that observe it or may change rights."))
+			access.WriteError(w, protocol.Errorf(protocol.CodeCapabilityViolation, "This shows the policy of the space, which is for participants that observe it or may change rights. Use the token of one of them, or have somebody grant you the capability observe."))
 			return
 		}
 		next(w, r, v)

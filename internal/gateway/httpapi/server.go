@@ -53,8 +53,8 @@ type Options struct {
 	Administration Administration
 	// Policy returns the policy in force of a space; nil: there is none.
 	Policy func(space string) *api.Policy
-	// Review derives suggestions and runs backtests.
-	Review Review
+	// Analysis derives suggestions and runs backtests.
+	Analysis Analysis
 	// Search is the full-text index.
 	Search *derived.SearchStore
 	// Adapters makes the routes of other protocols from this API; nil: there are none.
@@ -84,8 +84,8 @@ type Server struct {
 	mux      *http.ServeMux
 	patterns []string // of the routes, which apidoc describes
 	budget   *limit.Budget
-	// reviewing has the place for the review that runs.
-	reviewing chan struct{}
+	// analyzing has the place for the analysis that runs.
+	analyzing chan struct{}
 }
 
 // New returns the handler of the API.
@@ -93,7 +93,7 @@ func New(o Options) *Server {
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
 	}
-	s := &Server{options: o, mux: http.NewServeMux(), budget: limit.NewBudget(budgetBytes, shareBytes), reviewing: make(chan struct{}, 1)}
+	s := &Server{options: o, mux: http.NewServeMux(), budget: limit.NewBudget(budgetBytes, shareBytes), analyzing: make(chan struct{}, 1)}
 	s.routes()
 	return s
 }

@@ -146,6 +146,9 @@ func (r *run) settles(e *journal.Entry) []protocol.ID {
 
 // settle notes a decision.
 func (r *run) settle(p, e *journal.Entry) {
+	if r.effective.Counts() && r.state.MayCall(p.Envelope.From, &p.Envelope, p.Payload(), p.Envelope.TS).Allowed {
+		return // a budget or a loop asked, so the decision is about that
+	}
 	if r.report.Proposals == 0 {
 		r.report.From = e.Envelope.TS
 	}

@@ -7,11 +7,10 @@ import (
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/capability/argument"
-	"github.com/meup-protocol/meup/protocol"
 )
 
-// deny returns the least general deny rules for what was rejected and never approved. It
-// returns early if the context ends.
+// deny returns the least general deny rules of the deciders for what was rejected and never
+// approved. It returns early if the context ends.
 func (g *group) deny(ctx context.Context) []*candidate {
 	wanted := g.wanted(ctx, g.rejected, true)
 	rest := slices.DeleteFunc(slices.Clone(wanted), func(c *call) bool { return c.outcome != rejected || c.masked })
@@ -54,14 +53,14 @@ func uncommanded(level string) func(*call) *rule {
 	}
 }
 
-// addDenial adds a candidate, or widens another one by it.
+// addDenial adds a candidate, or widens another one by it that has the same reason.
 func (g *group) addDenial(ctx context.Context, list []*candidate, c *candidate) []*candidate {
 	for i, x := range list {
 		if ctx.Err() != nil {
 			break
 		}
 		both := join(x.rule, c.rule)
-		if both == nil {
+		if both == nil || x.reason() != c.reason() {
 			continue
 		}
 		if wider := g.denial(both, slices.Concat(x.calls, c.calls)); wider != nil {
@@ -117,8 +116,8 @@ func (c *call) shell(pattern string) *rule {
 	}))
 }
 
-// denial returns the candidate that denies what a rule matches: the call, and the proposal, so
-// that nobody is asked. nil: it would deny an approved call, or too few were rejected.
+// denial returns the candidate that rejects what can be seen to match a rule. nil: it would
+// reject an approved call, or too few were rejected.
 func (g *group) denial(x *rule, calls []*call) *candidate {
 	if len(calls) < g.run.Min {
 		return nil
@@ -130,25 +129,12 @@ func (g *group) denial(x *rule, calls []*call) *candidate {
 		}
 		return v
 	})
-	payload, ok := tree["payload"].(map[string]any)
-	if !ok {
+	denying := maps.Clone(tree)
+	denying["deny"] = true
+	plain, denies := compile(tree), compile(denying)
+	if plain == nil || denies == nil || slices.ContainsFunc(g.favor, func(c *call) bool { return c.masked || denies.cap.Sees(&c.request) }) ||
+		slices.ContainsFunc(calls, func(c *call) bool { return !denies.cap.Sees(&c.request) }) {
 		return nil
 	}
-	proposed := maps.Clone(payload)
-	proposed["participant_id"] = string(g.host)
-	request := compile(map[string]any{"kind": string(protocol.KindMCPRequest), "to": tree["to"], "payload": payload, "deny": true})
-	proposal := compile(map[string]any{"kind": string(protocol.KindMCPProposal), "payload": proposed, "deny": true})
-	if request == nil || proposal == nil || slices.ContainsFunc(g.favor, func(c *call) bool { return c.masked || denies(request, proposal, c) }) ||
-		slices.ContainsFunc(calls, func(c *call) bool { return !denies(request, proposal, c) }) {
-		return nil
-	}
-	return &candidate{group: g, rule: x, calls: calls, denies: true, capabilities: []*capability.Capability{proposal.cap, request.cap}}
-}
-
-// denies reports whether one of the deny rules denies a call or its proposal.
-func denies(request, proposal *rule, c *call) bool {
-	set := capability.NewSet(request.cap, proposal.cap)
-	proposed := c.request
-	proposed.Kind, proposed.To = protocol.KindMCPProposal, c.proposal.To
-	return set.Decide(&c.request).By != nil || set.Decide(&proposed).By != nil
+	return &candidate{group: g, rule: plain, calls: calls, denies: true, capability: denies.cap}
 }

@@ -13,6 +13,7 @@ import (
 
 // dismissal says that a rule is not wanted, until as many further decisions support it.
 type dismissal struct {
+	by      protocol.ParticipantID
 	seq     protocol.Seq
 	rule    *capability.Set
 	denies  bool
@@ -47,7 +48,7 @@ func (r *run) readState(ctx context.Context) error {
 		}
 		further, _ := payload.Get("decisions").Int()
 		r.dismissals[id] = append(r.dismissals[id], dismissal{
-			seq: e.Envelope.Seq, rule: capability.NewSet(rule...), denies: slices.ContainsFunc(rule, (*capability.Capability).Deny), further: further,
+			by: e.Envelope.From, seq: e.Envelope.Seq, rule: capability.NewSet(rule...), denies: slices.ContainsFunc(rule, (*capability.Capability).Deny), further: further,
 		})
 		if n := len(r.dismissals[id]) - maxDismissals; n > 0 {
 			r.dismissals[id] = r.dismissals[id][n:]
@@ -59,24 +60,37 @@ func (r *run) readState(ctx context.Context) error {
 // granted is how long from now rights have to be in force to make a suggestion unnecessary.
 const granted = 365 * 24 * time.Hour
 
-// wanted returns the calls without those that a grant or a rule of the deciders allows by now, and those for which a
-// rule that does the same was dismissed.
+// wanted returns the calls without those that a grant or a rule of the deciders decides by now, those
+// that no rule of the deciders may deny, and those for which a rule that does the same was dismissed.
 func (g *group) wanted(ctx context.Context, calls []*call, denies bool) []*call {
+	var held capability.Rights
 	if !denies {
-		held := g.run.state.Ledger.Effective(g.participant, g.run.Now.Add(granted))
-		calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool {
-			rule := g.run.effective.Deciders.Rule(&c.request)
-			return rule != nil && !rule.Capability.Deny() || held.Decide(&c.request).Allowed
-		})
+		held = g.run.state.Ledger.Effective(g.participant, g.run.Now.Add(granted))
 	}
-	for _, d := range g.run.dismissals[g.participant] {
+	calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool {
+		rule := g.run.effective.Deciders.Rule(&c.request)
+		switch {
+		case rule != nil && rule.Capability.Deny() == denies:
+			return true
+		case denies:
+			return g.run.effective.Deciders.HumanOnlyBy(&c.request) != nil
+		}
+		return held.Decide(&c.request).Allowed
+	})
+	dismissals := g.run.dismissals[g.participant]
+	if g.participant == "" { // a rule for everybody: those about any of them
+		for _, id := range proposers(calls) {
+			dismissals = append(dismissals, g.run.dismissals[id]...)
+		}
+	}
+	for _, d := range dismissals {
 		if d.denies != denies || ctx.Err() != nil {
 			continue
 		}
 		var about []*call
 		further := int64(0)
 		for _, c := range calls {
-			if !d.covers(c, g.host) {
+			if d.by == c.proposal.From || !d.covers(c, g.host) {
 				continue
 			}
 			about = append(about, c)
@@ -92,12 +106,22 @@ func (g *group) wanted(ctx context.Context, calls []*call, denies bool) []*call 
 	return calls
 }
 
-// covers reports whether the dismissed rule would decide on a call, or on its proposal.
+// proposers returns who has proposed some calls.
+func proposers(calls []*call) []protocol.ParticipantID {
+	var out []protocol.ParticipantID
+	for _, c := range calls {
+		if !slices.Contains(out, c.proposal.From) {
+			out = append(out, c.proposal.From)
+		}
+	}
+	return out
+}
+
+// covers reports whether the dismissed rule would decide on a call.
 func (d *dismissal) covers(c *call, host protocol.ParticipantID) bool {
-	request, proposed := c.request, c.request
+	request := c.request
 	if request.To == nil {
 		request.To = []protocol.ParticipantID{host}
 	}
-	proposed.Kind, proposed.To = protocol.KindMCPProposal, c.proposal.To
-	return d.rule.Decide(&request).By != nil || d.rule.Decide(&proposed).By != nil
+	return d.rule.Decide(&request).By != nil
 }

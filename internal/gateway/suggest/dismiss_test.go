@@ -93,6 +93,21 @@ func TestRun_DismissedOnly(t *testing.T) {
 	}
 }
 
+// A deny rule is for everybody: a dismissal of it is about everybody's calls, but those of its sender.
+func TestRun_DismissedForEverybody(t *testing.T) {
+	for by, want := range map[string]string{"alice": "", "coder": `deny coder 6 -6: drop with {"table":"a"}`, "twin": `deny twin 3 -6: drop with {"table":"a"}`} {
+		t.Run(by, func(t *testing.T) {
+			w := office(t)
+			w.rejected(3, "coder", "files", "drop", `{"table":"a"}`)
+			w.rejected(3, "twin", "files", "drop", `{"table":"a"}`)
+			w.dismiss(by, only(t, w.run(w.options())).Dismissal)
+			if got := says(w.run(w.options())); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // The whole tool is not suggested if a part of it was dismissed.
 func TestRun_DismissedPart(t *testing.T) {
 	w := office(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// group is the calls of one tool that one participant has proposed.
+// group is the calls of one tool that one participant has proposed, or everybody ("").
 type group struct {
 	participant, host protocol.ParticipantID
 	tool              string
@@ -26,8 +26,9 @@ type group struct {
 	left     []api.LeftToPeople
 }
 
-// groups returns the calls by who proposed them, and for which tool.
-func (r *run) groups() []*group {
+// groups returns the calls by their tool and, unless those of everybody are one group, by who
+// proposed them.
+func (r *run) groups(everybody bool) []*group {
 	type key struct {
 		participant, host protocol.ParticipantID
 		tool              string
@@ -37,6 +38,9 @@ func (r *run) groups() []*group {
 	against, favor := map[key][]*call{}, map[key][]*call{}
 	for _, c := range r.calls {
 		id := c.proposal.From
+		if everybody {
+			id = ""
+		}
 		anywhere := key{participant: id, tool: c.tool()}
 		if c.outcome == approved {
 			favor[anywhere] = append(favor[anywhere], c)
@@ -70,12 +74,12 @@ func (r *run) groups() []*group {
 
 // candidate is a rule for the calls of a group that has not passed a backtest yet.
 type candidate struct {
-	group        *group
-	rule         *rule
-	calls        []*call // that it is for
-	samples      []*call // one of each rule that was merged
-	denies       bool
-	capabilities []*capability.Capability
+	group      *group
+	rule       *rule
+	calls      []*call // that it is for
+	samples    []*call // one of each rule that was merged
+	denies     bool    // it is a rule of the deciders
+	capability *capability.Capability
 }
 
 // contradicts returns the calls that somebody rejected and the rule would allow. A call that
@@ -141,6 +145,9 @@ func (b *bucket) narrowest(deny bool) *rule {
 // rejected. It returns early if the context ends.
 func (g *group) allow(ctx context.Context) []*candidate {
 	wanted := g.wanted(ctx, g.approved, false)
+	human := slices.DeleteFunc(slices.Clone(wanted), func(c *call) bool { return g.run.effective.Deciders.HumanOnlyBy(&c.request) == nil })
+	g.leaveTo(human, "only people decide on it, by human_only")
+	wanted = except(wanted, human)
 	rest := g.leave(wanted)
 	var out []*candidate
 	stopped := map[*call][]*call{} // approved calls, by which a wider rule was contradicted
@@ -163,12 +170,12 @@ func (g *group) allow(ctx context.Context) []*candidate {
 		}
 	}
 	if whole := g.wholeTool(wanted, g.rejected, rest); whole != nil && len(wanted) == len(g.approved) && len(g.contradicts(whole)) == 0 {
-		return []*candidate{{group: g, rule: whole, calls: g.approved, capabilities: []*capability.Capability{whole.cap}}}
+		return []*candidate{{group: g, rule: whole, calls: g.approved, capability: whole.cap}}
 	}
 	for _, x := range out {
 		x.calls = slices.Concat(x.calls, slices.DeleteFunc(slices.Clone(rest), func(c *call) bool { return !x.rule.allows(c, g.host) }))
 		rest = except(rest, x.calls)
-		x.capabilities = []*capability.Capability{x.rule.cap}
+		x.capability = x.rule.cap
 	}
 	g.leaveStopped(rest, stopped)
 	return out

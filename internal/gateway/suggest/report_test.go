@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -169,7 +170,8 @@ func TestRun_Since(t *testing.T) {
 	}
 }
 
-// A participant that the configuration does not have can be granted a rule, and no grant denies.
+// A participant that the configuration does not have can be granted a rule. What is denied is denied
+// to everybody, in the configuration of the space.
 func TestRun_NotConfigured(t *testing.T) {
 	w := office(t)
 	guests := w.cfg.Participants["coder"]
@@ -181,42 +183,233 @@ func TestRun_NotConfigured(t *testing.T) {
 	w.approved(3, "coder", "files", "Bash", command("git diff a"))
 	w.rejected(3, "coder", "files", "Bash", command("git push a"))
 	r := w.run(w.options())
-	if got := says(r); got != "allow coder 3 -3: Bash: `git diff a`" {
+	if got := says(r); got != join("allow coder 3 -3: Bash: `git diff a`", "deny coder 3 -3: Bash: `git push` with any arguments") {
 		t.Fatal(got)
 	}
 	if s := r.Suggestions[0]; s.ConfiguredIn != "" || s.Patch != "" || len(s.Capabilities) != 1 {
 		t.Errorf("%+v", s)
 	}
+	if s := r.Suggestions[1]; s.ConfiguredIn != "lab" || s.Patch == "" {
+		t.Errorf("%+v", s)
+	}
 }
 
-// A deny rule that is suggested refuses the proposal too, and check has nothing against it.
-func TestRun_Denial(t *testing.T) {
-	w := office(t)
-	w.rejected(1, "coder", "files", "Bash", command("git push a"), command("git push b"), command("git push c"))
-	r := w.run(w.options())
-	if len(r.Suggestions) != 1 {
-		t.Fatal(says(r))
-	}
-	var caps []*capability.Capability
-	for _, text := range r.Suggestions[0].Capabilities {
-		c, err := capability.ParseJSON(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		caps = append(caps, c)
-	}
-	everything, err := capability.ParseJSON([]byte(`"*"`))
+// decide changes the deciders of the space.
+func (w *world) decide(change func(*authority.Deciders)) {
+	cfg := *w.cfg
+	change(&cfg.Deciders)
+	w.cfg = cfg.Shared()("lab")
+}
+
+func capable(t *testing.T, text string) *capability.Capability {
+	t.Helper()
+	c, err := capability.ParseJSON([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range capability.Lint("coder", append(caps, everything), nil) {
-		t.Errorf("%d: %s", f.Index, f.Message)
+	return c
+}
+
+// A deny rule is one of the deciders, with the reason that people gave most often, and check has
+// nothing against it.
+func TestRun_Denial(t *testing.T) {
+	w := office(t)
+	for i, reason := range []string{"other", "not yet", "", "CI   pushes", "not yet", "", ""} {
+		w.rejectFor("alice", w.propose("coder", "files", "Bash", command(fmt.Sprint("git push ", i))), reason)
 	}
-	p := w.cfg.Participants["coder"]
-	p.Capabilities = append(slices.Clip(p.Capabilities), caps...)
-	w.use("coder", p)
+	w.rejectFor("bob", w.propose("coder", "files", "Bash", command("git push x")), "CI pushes")
+	s := only(t, w.run(w.options()))
+	const rule = `{"deny":true,"payload":{"method":"tools/call","params":{"arguments":{"command":{"$shell":{"commands":["git push **"]}}},"name":"Bash"}},"reason":"CI pushes","to":["files"]}`
+	if string(s.Rule) != rule || s.ConfiguredIn != "lab" || s.Grant != nil || s.Rejected != 8 {
+		t.Errorf("%+v, the rule %s", s, s.Rule)
+	}
+	var patch struct {
+		Spaces map[string]struct {
+			Proposals struct{ Deciders []struct{ Rules []any } }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(s.Patch), &patch); err != nil {
+		t.Fatalf("%v in\n%s", err, s.Patch)
+	}
+	text, err := json.Marshal(patch.Spaces["lab"].Proposals.Deciders[0].Rules)
+	if err != nil || string(text) != "["+rule+"]" {
+		t.Errorf("%s %v", text, err)
+	}
+	c := capable(t, string(s.Capabilities[0]))
+	for _, f := range capability.Lint("", []*capability.Capability{c}, nil) {
+		if f.Index >= 0 {
+			t.Error(f.Message)
+		}
+	}
+	w.decide(func(d *authority.Deciders) { d.Rules = []authority.Rule{{Capability: c}} })
 	if got := says(w.run(w.options())); got != "" {
 		t.Errorf("with the rule: %s", got)
+	}
+}
+
+// rejectFor appends the rejection of a proposal with a reason.
+func (w *world) rejectFor(by string, proposal protocol.ID, reason string) {
+	w.add(journal.Draft{Settles: proposal, Envelope: protocol.Envelope{
+		From: protocol.ParticipantID(by), Kind: protocol.KindMCPReject, Correlation: protocol.CorrelateTo(proposal), Payload: json.RawMessage(fmt.Sprintf(`{"reason":%q}`, reason)),
+	}})
+}
+
+// A secret in a reason is told to nobody.
+func TestRun_DenialWithSecret(t *testing.T) {
+	w := office(t)
+	for range 3 {
+		w.rejectFor("alice", w.propose("coder", "files", "drop", `{"table":"a"}`), "use ghp_"+"R7kQ2mXv9LpZt4WcYb8NhJd3FsGa6EuT1oVi")
+	}
+	if s := only(t, w.run(w.options())); !strings.Contains(string(s.Rule), `"reason":"use [redacted:github-pat]"`) {
+		t.Errorf("%s", s.Rule)
+	}
+}
+
+// The reason that a reviewer gave is not told as the reason of the space.
+func TestRun_DenialOfReviewer(t *testing.T) {
+	w := office(t)
+	w.decide(func(d *authority.Deciders) {
+		d.Reviewers, d.People = []authority.Reviewer{{ID: "bob", Decides: true}}, []authority.Stage{{People: []string{"alice"}}}
+	})
+	for range 3 {
+		w.rejectFor("bob", w.propose("coder", "files", "drop", `{"table":"a"}`), "score 0.1")
+	}
+	w.rejectFor("alice", w.propose("coder", "files", "drop", `{"table":"a"}`), "tables stay")
+	if s := only(t, w.run(w.options())); !strings.Contains(string(s.Rule), `"reason":"tables stay"`) || s.Rejected != 4 {
+		t.Errorf("%+v, the rule %s", s, s.Rule)
+	}
+}
+
+// What a rule of the deciders decides, and what only people may decide, is no ground for another
+// rule.
+func TestRun_Deciders(t *testing.T) {
+	const diff, push = `"payload":{"params":{"name":"Bash","arguments":{"command":{"$shell":{"commands":["git diff a"]}}}}}`, `"payload":{"params":{"name":"Bash","arguments":{"command":{"$shell":{"commands":["git push a"]}}}}}`
+	rules := func(list ...string) func(*testing.T, *authority.Deciders) {
+		return func(t *testing.T, d *authority.Deciders) {
+			t.Helper()
+			for _, text := range list {
+				d.Rules = append(d.Rules, authority.Rule{Capability: capable(t, text)})
+			}
+		}
+	}
+	human := func(text string) func(*testing.T, *authority.Deciders) {
+		return func(t *testing.T, d *authority.Deciders) {
+			t.Helper()
+			d.HumanOnly = append(d.HumanOnly, capable(t, text))
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		deciders func(*testing.T, *authority.Deciders)
+		work     func(w *world)
+		want     string
+	}{
+		{"none", rules(), func(w *world) {
+			w.approved(3, "coder", "files", "Bash", command("git diff a"))
+			w.approved(1, "coder", "files", "Bash", command("git diff b"))
+		}, "allow coder 4 -4: Bash: `git diff` with any arguments"},
+		{"a rule allows most of it", rules(`{"kind":"mcp.request",` + diff + `}`), func(w *world) {
+			w.approved(3, "coder", "files", "Bash", command("git diff a"))
+			w.approved(1, "coder", "files", "Bash", command("git diff b"))
+		}, ""},
+		{"a rule denies most of it", rules(`{"kind":"mcp.request",` + push + `,"deny":true}`), func(w *world) {
+			w.rejected(3, "coder", "files", "Bash", command("git push a"))
+			w.rejected(1, "coder", "files", "Bash", command("git push b"))
+		}, ""},
+		{"only people decide on most of it", human(`{"kind":"mcp.request",` + push + `}`), func(w *world) {
+			w.rejected(3, "coder", "files", "Bash", command("git push a"))
+			w.rejected(1, "coder", "files", "Bash", command("git push b"))
+		}, ""},
+		{"only people decide", human(`{"kind":"mcp.request",` + diff + `}`), func(w *world) {
+			w.approved(3, "coder", "files", "Bash", command("git diff a"))
+			w.approved(1, "coder", "files", "Bash", command("git diff b"))
+		}, `people coder 3: Bash {"command":"git diff a"}: only people decide on it, by human_only`},
+		{"only people decide on a tool", human(`{"kind":"mcp.request","payload":{"params":{"name":"lookup","arguments":{"q":"a"}}}}`), func(w *world) {
+			w.approved(1, "coder", "files", "lookup", `{"q":"a"}`, `{"q":"b"}`, `{"q":"c"}`)
+		}, ""},
+		{"a rule that would be unclear", rules(`{"kind":"mcp.request","payload":{"params":{"name":"Bash","arguments":{"command":{"$shell":{"commands":["make **"]}}}}}}`), func(w *world) {
+			w.rejected(3, "coder", "files", "Bash", command("git push a"))
+			w.rejected(3, "coder", "files", "Fetch", `{"q":"a"}`)
+			w.add(journal.Draft{Envelope: protocol.Envelope{
+				From: "coder", To: []protocol.ParticipantID{"files"}, Kind: protocol.KindMCPRequest,
+				Payload: json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Bash","arguments":{"command":"make test"}}}`),
+			}})
+		}, `deny coder 3 -3: Fetch with {"q":"a"}`},
+		{"deciders would end that it rejects its own calls", rules(), func(w *world) {
+			w.rejected(3, "coder", "files", "Fetch", `{"q":"a"}`)
+			w.reject("alice", w.propose("alice", "files", "Fetch", `{"q":"b"}`))
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := office(t)
+			w.decide(func(d *authority.Deciders) { c.deciders(t, d) })
+			c.work(w)
+			if got := says(w.run(w.options())); got != c.want {
+				t.Errorf("got:\n%s", got)
+			}
+		})
+	}
+}
+
+// What a budget or a loop asked is no question about the call.
+func TestRun_Budget(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*authority.Config)
+		want   string
+	}{
+		{"no budget", func(*authority.Config) {}, `people coder 3: Bash {"command":"git diff c"}: a rule for it would also allow what alice rejected`},
+		{"of calls", func(cfg *authority.Config) {
+			p := cfg.Participants["coder"]
+			p.Budget = authority.Budget{Calls: 5}
+			cfg.Participants["coder"] = p
+		}, "allow coder 3 -3: Bash: `git diff` with any arguments"},
+		{"loops", func(cfg *authority.Config) { cfg.Loops.Identical = 3 }, "allow coder 3 -3: Bash: `git diff` with any arguments"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, map[string][]string{
+				"alice": {`"*"`, `"observe"`}, "files": {`"mcp.response"`},
+				"coder": {`"mcp.proposal"`, `{"kind":"mcp.request","to":"files","payload":{"params":{"name":"Bash","arguments":{"command":{"$shell":{"commands":["git diff x"]}}}}}}`},
+			})
+			c.change(w.cfg)
+			w.cfg = w.cfg.Shared()("lab")
+			w.approved(1, "coder", "files", "Bash", command("git diff a"), command("git diff b"), command("git diff c"))
+			w.rejected(3, "coder", "files", "Bash", command("git diff x"))
+			if got := says(w.run(w.options())); got != c.want {
+				t.Errorf("got:\n%s", got)
+			}
+		})
+	}
+}
+
+// Only the suggestions that are asked for are returned, with what they do without the others.
+func TestRun_Only(t *testing.T) {
+	w := office(t)
+	w.approved(3, "coder", "files", "Bash", command("git diff a"))
+	w.approved(4, "twin", "files", "Bash", command("git log"))
+	w.approved(3, "coder", "files", "Bash", command("rm x"))
+	w.rejected(3, "coder", "files", "drop", `{"table":"a"}`)
+	o := w.options()
+	all := w.run(o)
+	if len(all.Suggestions) != 3 || len(all.People) != 1 || all.Fewer != 10 {
+		t.Fatal(says(all))
+	}
+	o.Only = []string{all.Suggestions[2].ID, all.Suggestions[0].ID, all.Suggestions[0].ID}
+	o.UnusedSince = w.now.Add(time.Second)
+	r := w.run(o)
+	if got := says(r); got != join(strings.Split(says(all), "\n")[0], strings.Split(says(all), "\n")[2]) || r.Fewer != 7 {
+		t.Errorf("%d times fewer:\n%s", r.Fewer, got)
+	}
+	o.Only = []string{all.Suggestions[0].ID, "1234", "5678"}
+	_, err := suggest.Run(t.Context(), o)
+	known := all.Suggestions[0].ID + ", " + all.Suggestions[1].ID + ", " + all.Suggestions[2].ID
+	if err == nil || err.Error() != "there is no suggestion 1234, 5678; there are "+known {
+		t.Errorf("%v, want %s", err, known)
+	}
+	o.Only, o.Min = []string{"1234"}, 100
+	_, err = suggest.Run(t.Context(), o)
+	if err == nil || err.Error() != "there is no suggestion 1234: nothing is suggested" {
+		t.Error(err)
 	}
 }
 
@@ -321,24 +514,6 @@ func TestRun_Unused(t *testing.T) {
 				t.Errorf("got:\n%s", got)
 			}
 		})
-	}
-}
-
-// A deny rule that would refuse a call which is allowed today is dropped, and the others stay.
-func TestRun_DenialOfAllowed(t *testing.T) {
-	w := newWorld(t, map[string][]string{
-		"alice": {`"*"`, `"observe"`}, "coder": {`"mcp.proposal"`, `{"kind":"mcp.request","to":"files","context":"ci"}`}, "files": {`"mcp.response"`},
-	})
-	w.approved(3, "coder", "files", "Bash", command("git diff a"))
-	w.rejected(3, "coder", "files", "Bash", command("git push a"))
-	w.rejected(3, "coder", "files", "Fetch", `{"q":"a"}`)
-	w.add(journal.Draft{Envelope: protocol.Envelope{
-		From: "coder", To: []protocol.ParticipantID{"files"}, Context: "ci", Kind: protocol.KindMCPRequest,
-		Payload: json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Bash","arguments":{"command":"git push b"}}}`),
-	}})
-	want := join("allow coder 3 -3: Bash: `git diff a`", `deny coder 3 -3: Fetch with {"q":"a"}`)
-	if got := says(w.run(w.options())); got != want {
-		t.Errorf("got:\n%s", got)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package suggest derives rules from what people decided in a space: the least general
 // capabilities that would have asked less and let nothing through that anybody rejected,
-// deny rules for what was only ever rejected, and rights that nobody used. It writes
-// nothing.
+// deny rules of the deciders for what was only ever rejected, and rights that nobody used. It
+// writes nothing.
 //
 // A rule is only suggested after a backtest: the configuration with the rule decides the
 // same log again.
@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
@@ -45,6 +44,9 @@ type Options struct {
 	// UnusedSince is the time since which a right was not used; zero: unused rights are not
 	// looked for.
 	UnusedSince time.Time
+	// Only are the ids of the suggestions that are returned, without what is left to people
+	// and unused rights; none: all.
+	Only []string
 
 	Examples int
 	Progress func(envelopes int) // of each backtest; may be nil
@@ -76,7 +78,7 @@ func Run(ctx context.Context, o Options) (*api.Suggestions, error) {
 	if err := r.suggest(ctx); err != nil {
 		return nil, err
 	}
-	if !o.UnusedSince.IsZero() {
+	if !o.UnusedSince.IsZero() && len(o.Only) == 0 {
 		if err := r.findUnused(ctx); err != nil {
 			return nil, err
 		}
@@ -120,19 +122,22 @@ func (r *run) configure(ctx context.Context) error {
 // else each by itself.
 func (r *run) suggest(ctx context.Context) error {
 	var all []*candidate
-	for _, g := range r.groups() {
+	for _, g := range r.groups(false) {
 		all = append(all, g.allow(ctx)...)
-		if r.configured(g.participant) { // no grant denies
+		r.report.People = append(r.report.People, g.left...)
+	}
+	if r.file != nil { // deciders are in the configuration file alone
+		for _, g := range r.groups(true) {
 			all = append(all, g.deny(ctx)...)
 		}
-		r.report.People = append(r.report.People, g.left...)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	slices.SortStableFunc(r.report.People, func(a, b api.LeftToPeople) int { return b.Approved - a.Approved })
 	if len(all) == 0 && !r.Partial { // a backtest counts what is not visible
-		return nil
+		_, err := r.only(nil)
+		return err
 	}
 	together, err := r.try(ctx, all...)
 	if err != nil {
@@ -144,18 +149,53 @@ func (r *run) suggest(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, c := range all {
-		s := r.suggestion(c, together)
-		if s.Fewer > 0 {
-			r.report.Suggestions = append(r.report.Suggestions, s)
+	all = slices.DeleteFunc(all, func(c *candidate) bool { return c.fewer(together) == 0 })
+	slices.SortStableFunc(all, func(a, b *candidate) int { return b.fewer(together) - a.fewer(together) })
+	if len(r.Only) > 0 {
+		all, err = r.only(all)
+		if err != nil {
+			return err
+		}
+		r.report.People = []api.LeftToPeople{}
+		together, err = r.try(ctx, all...)
+		if err != nil {
+			return err
 		}
 	}
-	slices.SortStableFunc(r.report.Suggestions, func(a, b api.Suggestion) int { return b.Fewer - a.Fewer })
+	for _, c := range all {
+		r.report.Suggestions = append(r.report.Suggestions, r.suggestion(c, together))
+	}
 	for i := range together.Groups {
 		r.report.Fewer += together.Groups[i].Count
 	}
 	r.report.LetThrough, r.report.Unseen = together.LetThrough, together.Unseen
 	return nil
+}
+
+// UnknownError are ids that no suggestion has.
+type UnknownError struct {
+	IDs   []string
+	Known []string
+}
+
+func (e *UnknownError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("there is no suggestion %s: nothing is suggested", strings.Join(e.IDs, ", "))
+	}
+	return fmt.Sprintf("there is no suggestion %s; there are %s", strings.Join(e.IDs, ", "), strings.Join(e.Known, ", "))
+}
+
+// only returns the candidates of Only; an error if one of these ids is none of all.
+func (r *run) only(all []*candidate) ([]*candidate, error) {
+	var known []string
+	for _, c := range all {
+		known = append(known, c.id())
+	}
+	unknown := slices.DeleteFunc(slices.Clone(r.Only), func(id string) bool { return slices.Contains(known, id) })
+	if len(unknown) > 0 {
+		return nil, &UnknownError{unknown, known}
+	}
+	return slices.DeleteFunc(all, func(c *candidate) bool { return !slices.Contains(r.Only, c.id()) }), nil
 }
 
 // passing returns the candidates that pass a backtest by themselves, and the backtest of all of
@@ -179,12 +219,16 @@ func (r *run) passing(ctx context.Context, all []*candidate) ([]*candidate, *api
 func (r *run) try(ctx context.Context, list ...*candidate) (*api.Backtest, error) {
 	return r.backtest(ctx, func(cfg *authority.Config) {
 		for _, c := range list {
+			if c.denies {
+				cfg.Deciders.Rules = append(slices.Clip(cfg.Deciders.Rules), authority.Rule{Capability: c.capability, Reason: c.reason()})
+				continue
+			}
 			id := c.group.participant
 			p, ok := cfg.Participants[id]
 			if !ok && cfg.Guests != nil {
 				p = *cfg.Guests
 			}
-			p.Capabilities = append(slices.Clip(p.Capabilities), c.capabilities...)
+			p.Capabilities = append(slices.Clip(p.Capabilities), c.capability)
 			cfg.Participants[id] = p
 		}
 	}, r.Policy, r.Log)
@@ -216,8 +260,55 @@ func (c *candidate) explains(g *api.BacktestGroup) bool {
 	if c.denies {
 		outcome = backtest.Refused
 	}
-	return g.Outcome == outcome && g.Kind == protocol.KindMCPProposal && g.Participant == c.group.participant &&
-		slices.ContainsFunc(c.capabilities, func(x *capability.Capability) bool { return x.String() == g.Rule })
+	return g.Outcome == outcome && g.Kind == protocol.KindMCPProposal && (c.denies || g.Participant == c.group.participant) &&
+		c.capability.String() == g.Rule
+}
+
+// fewer returns how many proposals of a backtest the rule decides.
+func (c *candidate) fewer(r *api.Backtest) int {
+	n := 0
+	for i := range r.Groups {
+		if c.explains(&r.Groups[i]) {
+			n += r.Groups[i].Count
+		}
+	}
+	return n
+}
+
+// id is the same for the same rule.
+func (c *candidate) id() string {
+	sum := sha256.Sum256([]byte(string(c.group.participant) + c.capability.String()))
+	return hex.EncodeToString(sum[:4])
+}
+
+// proposer returns who has proposed most of the calls.
+func (c *candidate) proposer() protocol.ParticipantID {
+	var most protocol.ParticipantID
+	times := map[protocol.ParticipantID]int{}
+	for _, x := range c.calls {
+		id := x.proposal.From
+		times[id]++
+		if times[id] > times[most] {
+			most = id
+		}
+	}
+	return most
+}
+
+// reason returns the reason that was given most often, and among those the newest.
+func (c *candidate) reason() string {
+	most := ""
+	times := map[string]int{}
+	for _, x := range c.calls {
+		if x.reason == "" || x.outcome != rejected || c.group.run.effective.Deciders.Reviewer(x.by) != nil {
+			continue
+		}
+		times[x.reason]++
+		if times[x.reason] >= times[most] {
+			most = x.reason
+		}
+	}
+	return c.group.run.Policy.Safety.Text(most)
 }
 
 // configured reports whether the configuration file has a participant.
@@ -231,23 +322,13 @@ func (r *run) configured(id protocol.ParticipantID) bool {
 
 // suggestion describes a candidate.
 func (r *run) suggestion(c *candidate, report *api.Backtest) api.Suggestion {
-	s := api.Suggestion{
-		Does: Allow, Participant: c.group.participant, Host: c.group.host, Tool: c.group.tool, Words: c.words(),
-		Approved: len(c.calls),
-		For:      r.examples(c.calls), Against: r.examples(c.group.rejected), By: []protocol.ParticipantID{},
-	}
-	if c.denies {
-		s.Does, s.Approved, s.Rejected, s.Against = Deny, 0, len(c.calls), r.examples(c.group.approved)
-		if _, ok := c.calls[0].command(); ok {
-			s.Words += "; also commands in which it may be hidden"
-		}
-	}
-	for i := range report.Groups {
-		if c.explains(&report.Groups[i]) {
-			s.Fewer += report.Groups[i].Count
-		}
-	}
 	slices.SortFunc(c.calls, func(a, b *call) int { return cmp.Compare(a.proposal.Seq, b.proposal.Seq) })
+	text := c.capability.String()
+	s := api.Suggestion{
+		ID: c.id(), Does: Allow, Participant: c.proposer(), Host: c.group.host, Tool: c.group.tool, Words: c.words(),
+		Capabilities: []json.RawMessage{json.RawMessage(text)}, Approved: len(c.calls), Fewer: c.fewer(report),
+		For: r.examples(c.calls), Against: r.examples(c.group.rejected), By: []protocol.ParticipantID{},
+	}
 	days := map[string]bool{}
 	for _, x := range c.calls {
 		days[x.decided.Format(time.DateOnly)] = true
@@ -257,24 +338,30 @@ func (r *run) suggestion(c *candidate, report *api.Backtest) api.Suggestion {
 	}
 	s.Days = len(days)
 	slices.Sort(s.By)
-	sum := sha256.New()
-	sum.Write([]byte(s.Participant))
-	var texts []string
-	for _, x := range c.capabilities {
-		texts = append(texts, x.String())
-		sum.Write([]byte(x.String()))
-		s.Capabilities = append(s.Capabilities, json.RawMessage(x.String()))
+	subject := protocol.AppendString([]byte(`{"recipient":`), string(s.Participant))
+	subject = fmt.Appendf(subject, `,"capabilities":[%s]`, text)
+	s.Dismissal = fmt.Appendf(slices.Clip(subject), `,"decisions":%d}`, len(c.calls))
+	if c.denies {
+		s.Does, s.Approved, s.Rejected, s.Against = Deny, 0, len(c.calls), r.examples(c.group.approved)
+		s.Rule = c.entry()
+		s.ConfiguredIn = r.file.PatternName()
+		s.Patch = patchRule(s.ConfiguredIn, s.Rule)
+		return s
 	}
-	s.ID = hex.EncodeToString(sum.Sum(nil)[:6])
+	s.Grant = append(slices.Clip(subject), '}')
 	if r.configured(s.Participant) {
 		s.ConfiguredIn = r.file.PatternName()
-		s.Patch = patch(s.ConfiguredIn, s.Participant, s.Capabilities)
+		s.Patch = patch(s.ConfiguredIn, s.Participant, s.Capabilities[0])
 	}
-	subject := protocol.AppendString([]byte(`{"recipient":`), string(s.Participant))
-	subject = fmt.Appendf(subject, `,"capabilities":[%s]`, strings.Join(texts, ","))
-	if !c.denies { // no grant denies
-		s.Grant = append(slices.Clip(subject), '}')
-	}
-	s.Dismissal = fmt.Appendf(slices.Clip(subject), `,"decisions":%d}`, len(c.calls))
 	return s
+}
+
+// entry returns the rule as it stands in the configuration, among the rules of the deciders.
+func (c *candidate) entry() json.RawMessage {
+	tree := decode(c.capability)
+	delete(tree, "kind")
+	if why := c.reason(); why != "" {
+		tree["reason"] = why
+	}
+	return json.RawMessage(compact(tree))
 }

@@ -142,10 +142,25 @@ func TestRun(t *testing.T) {
 			w.rejected(1, "coder", "files", "deploy", `{"to":"a"}`, `{"to":"b"}`, `{"to":"c"}`)
 			w.rejected(1, "coder", "files", fetch, `{"url":"https://evil.example/c"}`, `{"url":"https://evil.example/d"}`, `{"url":"https://evil.example/e"}`)
 		}, join(
-			"deny coder 3 -3: Bash: `git push` with any arguments; also commands in which it may be hidden",
+			"deny coder 3 -3: Bash: `git push` with any arguments",
 			`deny coder 3 -3: WebFetch: https URLs of evil.example`,
 			`deny coder 3 -3: Write: paths below /etc/x/a`,
 			`deny coder 3 -3: any call of deploy`,
+		)},
+		{"denials of files in a folder", func(w *world) {
+			w.rejected(1, "coder", "files", write, file("docs/a.md", "docs/b.md", "docs/c.md")...)
+		}, join(
+			`deny coder 3 -3: Write: paths below docs`,
+		)},
+		{"denials for other reasons", func(w *world) {
+			for _, x := range []struct{ command, reason string }{{"git push", "CI pushes"}, {"curl -d x https://a.example", ""}, {"npm publish", "CI pushes"}} {
+				for range 3 {
+					w.rejectFor("alice", w.propose("coder", "files", bash, `{"command":"`+x.command+`"}`), x.reason)
+				}
+			}
+		}, join(
+			"deny coder 6 -6: Bash: `git push` with any arguments; `npm publish` with any arguments",
+			"deny coder 3 -3: Bash: `curl` with any arguments",
 		)},
 		{"denials with an approval", func(w *world) {
 			w.approved(1, "coder", "files", bash, command("git push origin a")...)
@@ -156,8 +171,23 @@ func TestRun(t *testing.T) {
 			w.approved(1, "coder", "files", "deploy", `{"to":"d"}`)
 			w.rejected(1, "coder", "files", "deploy", `{"to":"a"}`, `{"to":"b"}`, `{"to":"c"}`)
 		}, join(
-			"deny coder 6 -6: Bash: `git push --force`; `git push origin b`; also commands in which it may be hidden",
+			"deny coder 6 -6: Bash: `git push --force`; `git push origin b`",
 			`deny coder 3 -3: Write: paths below /etc/x/a`,
+		)},
+		{"denials for everybody", func(w *world) {
+			w.rejected(1, "coder", "files", bash, command("git push a")...)
+			w.rejected(1, "twin", "files", bash, command("git push b", "git push c")...)
+			w.rejected(2, "coder", "files", "deploy", `{"to":"a"}`)
+			w.rejected(1, "twin", "files", "deploy", `{"to":"a"}`)
+			w.approved(1, "twin", "files", "deploy", `{"to":"a"}`)
+		}, join(
+			"deny twin 3 -3: Bash: `git push` with any arguments",
+		)},
+		{"denials beside what only may match", func(w *world) {
+			w.rejected(1, "coder", "files", bash, command("git push a", "git push b", "git push c")...)
+			w.approved(1, "coder", "files", bash, command("make test", "eval x")...)
+		}, join(
+			"deny coder 3 -3: Bash: `git push` with any arguments",
 		)},
 		{"a masked call", func(w *world) {
 			w.approved(3, "coder", "files", bash, command("git diff a", "git diff b")...)

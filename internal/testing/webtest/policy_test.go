@@ -185,10 +185,16 @@ func TestPolicy_Suggestions(t *testing.T) {
 	openPolicy(tab, "decisions")
 	tab.Await(`(` + inPolicy("decisions", "li") + `)?.textContent.includes("command: git diff d.go") && ` + inPolicy("decisions", "li") + `.textContent.includes("Approved by you")`)
 	openPolicy(tab, "suggestions")
+	if got := tab.Await(`(` + inPolicy("suggestions", ".words-of") + `)?.textContent`); !strings.HasPrefix(got, "Allow planner: Bash: git diff") || strings.Count(got, "Bash") != 1 {
+		t.Errorf("the title: %s", got)
+	}
 	press(t, tab, inPolicy("suggestions", ".button.main"))
 	choose(t, tab, inPolicy("suggestions", "form select"), "3600")
 	press(t, tab, inPolicy("suggestions", "form .button.main"))
-	tab.Await(`(` + inPolicy("suggestions", "article [role=status]") + `)?.textContent.startsWith("Accepted: planner")`)
+	if got := tab.Await(`(` + inPolicy("suggestions", ".done p") + `)?.textContent`); !strings.HasPrefix(got, "Granted to planner for 1 hour: Bash: git diff") {
+		t.Errorf("the panel says %s", got)
+	}
+	tab.Await(`(` + inPolicy("suggestions", "article") + `) === null && (` + inPolicy("suggestions", ".empty") + `).textContent.startsWith("No further rule")`)
 	grants := s.history("capability.grant")
 	if len(grants) != 1 || grants[0]["payload"].(map[string]any)["ttl_seconds"] != 3600.0 {
 		t.Errorf("the grants: %v", grants)

@@ -9,7 +9,7 @@ export interface Example {
   readonly id: ID;
   readonly at: Millis;
   readonly what: string;
-  /** approved, edited, rejected; "" in a backtest. */
+  /** approved, edited, rejected; "": rejected, if somebody decided. */
   readonly outcome: string;
   /** Who decided or rejected; "": nobody. */
   readonly by: ParticipantID;
@@ -108,6 +108,8 @@ export interface Backtest {
 export interface Group {
   readonly outcome: string;
   readonly rejectedBy: readonly ParticipantID[];
+  /** Who approved the calls that would be refused. */
+  readonly approvedBy: readonly ParticipantID[];
   readonly participant: ParticipantID;
   readonly kind: string;
   readonly rule: string;
@@ -175,7 +177,8 @@ function suggestion(p: Payload): Suggestion {
 
 function example(p: Payload): Example {
   const text = (name: string): string => str(field(p, name));
-  return { id: text("id"), at: time(p, "ts"), what: text("what"), outcome: text("outcome"), by: text("by") || text("rejected_by"), reason: text("reason") };
+  const approver = text("approved_by");
+  return { id: text("id"), at: time(p, "ts"), what: text("what"), outcome: text("outcome") || (approver === "" ? "" : "approved"), by: text("by") || text("rejected_by") || approver, reason: text("reason") };
 }
 
 /** Reads the result of a backtest. */
@@ -198,6 +201,7 @@ export function readBacktest(v: unknown): Backtest {
     groups: list(p, "groups").map((x) => ({
       outcome: str(field(x, "outcome")),
       rejectedBy: strings(field(x, "rejected_by")),
+      approvedBy: strings(field(x, "approved_by")),
       participant: str(field(x, "participant")),
       kind: str(field(x, "kind")),
       rule: str(field(x, "rule")),
@@ -219,9 +223,14 @@ function amount(n: number, one: string): string {
   return `${n.toLocaleString("en-US")} ${one}${n === 1 ? "" : "s"}`;
 }
 
+/** Whether people have decided otherwise. */
+export function contradicted(g: Group): boolean {
+  return g.approvedBy.length > 0 || (g.outcome === "allowed" && g.rejectedBy.length > 0);
+}
+
 /** What becomes of the envelopes of a group. */
 export function groupTitle(g: Group): string {
-  if (g.rejectedBy.length > 0) return "Let through although rejected";
+  if (contradicted(g)) return g.outcome === "allowed" ? "Let through although rejected" : "Refused although approved";
   return { allowed: "No question any more", asked: "Asked", refused: "Refused", masked: "Masked", unmasked: "No longer masked" }[g.outcome] ?? g.outcome;
 }
 

@@ -3,7 +3,7 @@
 import { type TemplateResult, css, html, nothing } from "lit";
 import { ruleWords } from "../../core/decisions.js";
 import { kindWords } from "../../core/kind-words.js";
-import { type Backtest as Result, type Group, groupTitle, readBacktest } from "../../core/policy.js";
+import { type Backtest as Result, type Group, contradicted, groupTitle, readBacktest } from "../../core/policy.js";
 import { oneLine } from "@sdk/read.js";
 import { authorText, personText } from "../author.js";
 import { define } from "../element.js";
@@ -115,10 +115,11 @@ export class Backtest extends PanelElement {
   }
 
   private group(g: Group): TemplateResult {
-    const bad = g.rejectedBy.length > 0;
+    const bad = contradicted(g);
+    const by = (did: string, ids: readonly string[]): TemplateResult | typeof nothing => (ids.length === 0 ? nothing : html`<p class="quiet">${did} by ${ids.map((id) => personText(id, this.shell.you)).join(", ")}.</p>`);
     const rule = (label: string, text: string): TemplateResult | typeof nothing => (text === "" ? nothing : html`<p class="quiet">${label}: ${plain(oneLine(ruleWords(text), 400))}</p>`);
     return html`<p class="row"><span class="chip ${bad ? "bad" : (TONES[g.outcome] ?? "")}">${groupTitle(g)}</span><span class="of"><b>${g.count.toLocaleString()}</b> · ${kindWords(g.kind)} of <span class="name">${authorText(g.participant)}</span></span></p>
-      ${bad ? html`<p class="quiet">Rejected by ${g.rejectedBy.map((id) => personText(id, this.shell.you)).join(", ")}.</p>` : nothing} ${rule("By", g.rule)} ${g.why === "" ? nothing : html`<p class="quiet">${plain(oneLine(g.why, 400))}</p>`} ${rule("Now", g.before)}
+      ${by("Rejected", g.rejectedBy)} ${by("Approved", g.approvedBy)} ${rule("Rule", g.rule)} ${g.why === "" ? nothing : html`<p class="quiet">${plain(oneLine(g.why, 400))}</p>`} ${rule("In force", g.before)}
       ${g.examples.length === 0 ? nothing : html`<details ?open=${bad}><summary>${g.examples.length < g.count ? amount(g.examples.length, "example") : amount(g.count, "envelope")}</summary>${examples(this.shell, g.examples)}</details>`}`;
   }
 }

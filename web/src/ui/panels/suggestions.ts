@@ -51,6 +51,14 @@ export class Suggestions extends PanelElement {
       .words-of {
         font-weight: 600;
       }
+      .done {
+        display: grid;
+        gap: var(--space-2);
+        overflow-wrap: anywhere;
+      }
+      .done:focus {
+        outline: none;
+      }
       form {
         display: grid;
         gap: var(--space-3);
@@ -74,8 +82,8 @@ export class Suggestions extends PanelElement {
   declare private seconds: number;
   declare private busy: boolean;
   declare private refusal: string;
-  /** What became of suggestions since the panel was opened. */
-  declare private done: ReadonlyMap<string, string>;
+  /** What became of suggestions since the panel was opened, by their ids. */
+  declare private done: ReadonlyMap<string, TemplateResult>;
   private readonly report = new Loaded(this, readSuggestions);
 
   constructor() {
@@ -113,9 +121,11 @@ export class Suggestions extends PanelElement {
   };
 
   private all(r: Report): TemplateResult {
-    const { suggestions: list } = r;
+    const list = r.suggestions.filter((s) => !this.done.has(s.id));
+    const fewer = list.length === r.suggestions.length ? r.fewer : list.reduce((n, s) => n + s.fewer, 0);
     return html`<p class="quiet summary">${amount(r.proposals, "proposal")} decided: ${r.approved.toLocaleString()} approved, ${r.rejected.toLocaleString()} rejected.</p>
-      ${list.length === 0 ? html`<p class="empty">No rule is suggested. One needs several approvals of similar calls, and no rejection that it would contradict.</p>` : html`<p>${amount(list.length, "suggestion")}. ${proof(r)}</p>`}
+      <div class="done" role="status" tabindex="-1">${[...this.done.values()].map((x) => html`<p>${x}</p>`)}</div>
+      ${list.length > 0 ? html`<p>${amount(list.length, "suggestion")}. ${proof({ ...r, fewer })}</p>` : html`<p class="empty">${this.done.size > 0 ? "No further rule is suggested." : "No rule is suggested. One needs several approvals of similar calls, and no rejection that it would contradict."}</p>`}
       <div class="cards">${list.map((s) => this.card(s))}</div>
       ${r.dismissed === 0 ? nothing : html`<p class="faint section">${amount(r.dismissed, "suggestion")} left out, because somebody dismissed ${r.dismissed === 1 ? "it" : "them"}.</p>`}
       ${r.partial ? html`<p class="faint section">The log was read back to ${shortMoment(r.since, this.shell.now())} only.</p>` : nothing}
@@ -124,17 +134,17 @@ export class Suggestions extends PanelElement {
       ${r.unseen > 0 ? html`<p class="faint section">${amount(r.unseen, "entry", "entries")} that you may not see ${r.unseen === 1 ? "is" : "are"} missing here.</p>` : nothing}`;
   }
 
-  private rule(s: Pick<Suggestion, "participant" | "tool" | "words"> & { readonly denies?: boolean }): TemplateResult {
-    return html`<span class="words-of">${s.denies === true ? "Deny" : "Allow"} ${authorText(s.participant)}: <code>${exact(s.tool)}</code>${s.words === "" ? nothing : html`: ${brief(s.words)}`}</span>`;
+  private rule(s: Suggestion): TemplateResult {
+    return html`<span class="words-of">${s.denies ? "Deny everybody" : html`Allow ${authorText(s.participant)}`}: ${brief(s.words)}</span>`;
   }
 
   private card(s: Suggestion): TemplateResult {
     const name = (id: string): string => personText(id, this.shell.you);
-    return html`<article class="card" aria-label=${`${s.denies ? "Deny" : "Allow"} ${who(s.participant)} ${who(s.tool)}`}>
+    return html`<article class="card" aria-label=${`${s.denies ? "Deny everybody" : `Allow ${who(s.participant)}`} ${who(s.tool)}`}>
       <p>${this.rule(s)}</p>
-      <p class="quiet">${support(s, name)}. ${proof(s)}</p>
-      ${this.decided("Supporting", s.supporting)} ${this.decided("Contradicting", s.contradicting)} ${s.patch === "" ? nothing : this.patch(s)}
-      ${this.done.has(s.id) ? html`<p class="quiet" role="status">${this.done.get(s.id)}</p>` : this.open !== s.id ? this.actions(s) : this.how === "dismiss" ? this.dismissal(s) : this.form(s)}
+      <p class="quiet">${support(s, name)}${s.denies ? `, proposed mostly by ${name(s.participant)}` : ""}. ${proof(s)}</p>
+      ${this.decided("Supporting", s.supporting)} ${this.decided(s.denies ? "Approved, and not matched" : "Not approved, and not matched", s.contradicting)} ${s.patch === "" ? nothing : this.patch(s)}
+      ${this.open !== s.id ? this.actions(s) : this.how === "dismiss" ? this.dismissal(s) : this.form(s)}
     </article>`;
   }
 
@@ -152,7 +162,7 @@ export class Suggestions extends PanelElement {
     return html`<div class="row" data-suggestion=${s.id}>
       ${may ? html`<button class="button main" @click=${() => this.begin(s, "accept")}>Accept…</button><button class="button" @click=${() => this.begin(s, "edit")}>Edit…</button>` : nothing}
       ${this.shell.may("policy.dismiss") ? html`<button class="button" @click=${() => this.begin(s, "dismiss")}>Dismiss…</button>` : nothing}
-      ${may ? nothing : html`<span class="faint">${s.denies ? "A denial has to be put into the configuration file." : "You may not grant this."}</span>`}
+      ${may ? nothing : html`<span class="faint">${s.denies ? "A denial is a rule of the deciders, and has to be put into the configuration file." : "You may not grant this."}</span>`}
     </div>`;
   }
 
@@ -162,7 +172,7 @@ export class Suggestions extends PanelElement {
       .draft=${(reason: string): Draft => ({ kind: "policy.dismiss", payload: { ...s.dismissal, ...(reason !== "" && { reason }) } })}
       .words=${"It is not suggested to anybody any more, until as many further decisions support it."}
       .action=${"Dismiss"}
-      @sent=${() => this.end(s, "Dismissed.")}
+      @sent=${() => this.end(s, html`Dismissed: ${this.rule(s)}`)}
       @closed=${() => this.close(s)}
     ></meup-reason-form>`;
   }
@@ -198,8 +208,10 @@ export class Suggestions extends PanelElement {
     });
   }
 
-  private end(s: Suggestion, words: string): void {
+  private end(s: Suggestion, words: TemplateResult): void {
     this.done = new Map([...this.done, [s.id, words]]);
+    this.open = "";
+    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".done")?.focus());
   }
 
   private close(s: Suggestion): void {
@@ -226,14 +238,14 @@ export class Suggestions extends PanelElement {
       this.refusal = sent.refusal;
       return;
     }
-    this.shell.toast(`Access granted to ${who(s.participant)}`);
-    this.end(s, `Accepted: ${who(s.participant)} has this right now.`);
-    this.close(s);
+    const time = this.seconds > 0 ? html`for ${DURATIONS.find(([n]) => n === this.seconds)?.[1]}` : "until it is revoked";
+    const what = written === undefined ? brief(s.words) : capabilities(rights).map((x) => html` ${plain(x)}`);
+    this.end(s, html`Granted to ${authorText(s.participant)} ${time}: ${what}`);
   }
 
   private left(x: Left): TemplateResult {
     return html`<div class="card">
-      <p><span class="name">${authorText(x.participant)}</span> <code>${exact(x.tool)}</code>${x.words === "" ? nothing : html`: ${brief(x.words)}`}</p>
+      <p><span class="name">${authorText(x.participant)}</span>: ${brief(x.words)}</p>
       <p class="quiet">Approved ${amount(x.approved, "time")}. ${plain(x.why)}</p>
       ${this.decided("Approved", x.supporting)} ${this.decided("Contradicting", x.contradicting)}
     </div>`;

@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
-const reviewConfig = `
+const analysisConfig = `
 spaces:
   lab:
     participants:
@@ -51,7 +51,7 @@ func (v *visit) suggestions(who string) *api.Suggestions {
 // TestSuggestions: who may send the grant of a suggestion is told so, and what was dismissed or
 // granted is not suggested.
 func TestSuggestions(t *testing.T) {
-	v := &visit{t, meuptest.Start(t, reviewConfig)}
+	v := &visit{t, meuptest.Start(t, analysisConfig)}
 	v.approve("", "p1", "p2", "p3")
 	for who, grantable := range map[string]bool{"alice": true, "eve": false} {
 		s := v.suggestions(who)
@@ -83,7 +83,7 @@ func TestSuggestions(t *testing.T) {
 
 // What a participant may not see does not count for it.
 func TestSuggestions_Visible(t *testing.T) {
-	v := &visit{t, meuptest.Start(t, reviewConfig)}
+	v := &visit{t, meuptest.Start(t, analysisConfig)}
 	v.approve("alice", "p1", "p2", "p3")
 	tell(t, v, logLine{From: "alice", Kind: "chat", Payload: json.RawMessage(`{"text":"a"}`)})
 	v.approve("alice", "p4")
@@ -96,11 +96,37 @@ func TestSuggestions_Visible(t *testing.T) {
 	}
 }
 
+// Suggestions and backtests are for those that may read the policy; the others are told how to.
+func TestAnalysis_Rights(t *testing.T) {
+	v := &visit{t, meuptest.Start(t, analysisConfig+`
+      dora: {token: dora-token, capabilities: [chat, decide, mcp.opinion, policy.dismiss, mcp.request]}
+      fred: {token: fred-token, capabilities: [{kind: capability.revoke, payload: {recipient: eve}}]}
+`)}
+	for who, may := range map[string]bool{"alice": true, "carol": true, "eve": true, "fred": true, "bob": false, "files": false, "dora": false} {
+		t.Run(who, func(t *testing.T) {
+			c := v.g.API(t, who)
+			_, policy := c.Policy(t.Context(), "lab")
+			_, suggestions := c.Suggestions(t.Context(), "lab", time.Time{})
+			_, backtest := c.Backtest(t.Context(), "lab", []byte("spaces: {lab: {participants: {alice: {token_env: A, capabilities: [chat]}}}}"), time.Time{})
+			for name, err := range map[string]error{"policy": policy, "suggestions": suggestions, "backtest": backtest} {
+				var refused *api.StatusError
+				switch {
+				case may && err != nil:
+					t.Errorf("%s: %v", name, err)
+				case may:
+				case !errors.As(err, &refused) || refused.Status != http.StatusForbidden || !strings.Contains(refused.Refusal.Message, "grant you the capability observe"):
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
 // The policy of one space in a text is compared with the one in force; nothing that the text
 // names is read, and nothing else that it says counts.
 func TestBacktest(t *testing.T) {
-	t.Setenv("REVIEWED_TOKEN", "not-to-be-read")
-	v := &visit{t, meuptest.Start(t, "administration: {space: office}\n"+reviewConfig+`
+	t.Setenv("UNREAD_TOKEN", "not-to-be-read")
+	v := &visit{t, meuptest.Start(t, "administration: {space: office}\n"+analysisConfig+`
   office:
     participants:
       root: {token: root-token, capabilities: ["*"]}
@@ -109,15 +135,15 @@ func TestBacktest(t *testing.T) {
 	tell(t, v, proposed("p3", "lookup", ""), rejects("r3", "alice", "p3"))
 	next := func(capabilities, more string) string {
 		return `
-safety: {rules: [/nowhere/rules.toml], secret_env: [REVIEWED_TOKEN], kinds: ["*"], action: block}
+safety: {rules: [/nowhere/rules.toml], secret_env: [UNREAD_TOKEN], kinds: ["*"], action: block}
 administration: {space: lab2}
 tls: {cert: /nowhere/cert.pem, key: /nowhere/key.pem}
 spaces:
-  lab2: {participants: {x: {token_env: REVIEWED_TOKEN, capabilities: ["*"]}}}
+  lab2: {participants: {x: {token_env: UNREAD_TOKEN, capabilities: ["*"]}}}
   lab:
     participants:
       alice: {token_file: /nowhere/token, capabilities: ["*"]}
-      bob: {token_env: REVIEWED_TOKEN_OF_BOB, capabilities: [` + capabilities + `]}
+      bob: {token_env: UNREAD_TOKEN_OF_BOB, capabilities: [` + capabilities + `]}
       files: {token_env: OTHER, capabilities: [mcp.response]}
       eve: {token_sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08, capabilities: [observe]}
 ` + more
@@ -137,7 +163,7 @@ spaces:
 		len(wider.Groups) != 2 || wider.MoreGroups != 0 {
 		t.Errorf("a wider policy: %+v", wider)
 	}
-	if text := strings.Join(wider.Warnings, "\n"); !strings.Contains(text, "configuration:10:90: warning: no kind") || strings.Contains(text, "nowhere") {
+	if text := strings.Join(wider.Warnings, "\n"); !strings.Contains(text, "configuration:10:88: warning: no kind") || strings.Contains(text, "nowhere") {
 		t.Errorf("warnings: %s", text)
 	}
 	for name, c := range map[string]struct{ text, message, detail string }{
@@ -160,7 +186,7 @@ spaces:
 
 // The groups of a backtest are bounded.
 func TestBacktest_ManyGroups(t *testing.T) {
-	v := &visit{t, meuptest.Start(t, reviewConfig)}
+	v := &visit{t, meuptest.Start(t, analysisConfig)}
 	for i := range 201 {
 		tell(t, v, logLine{From: "alice", Kind: fmt.Sprintf("x.kind%d", i), Payload: json.RawMessage(`{}`)})
 	}

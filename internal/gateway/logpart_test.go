@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-var reviewStart = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+var logStart = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
 // minutes returns a log of the space lab with an entry a minute, by its kind: a chat, a grant, a
 // proposal of 1 MiB, a hidden one, or one for bob.
@@ -28,7 +28,7 @@ func minutes(t *testing.T, kinds string) *journal.Memory {
 	var state protocol.Seq
 	for i, c := range kinds {
 		d := journal.Draft{Envelope: protocol.Envelope{
-			ID: protocol.ID(fmt.Sprint("e", i+1)), From: "alice", Kind: protocol.KindChat, TS: reviewStart.Add(time.Duration(i) * time.Minute), Payload: []byte(`{"text":"x"}`),
+			ID: protocol.ID(fmt.Sprint("e", i+1)), From: "alice", Kind: protocol.KindChat, TS: logStart.Add(time.Duration(i) * time.Minute), Payload: []byte(`{"text":"x"}`),
 		}, CheckedAtStateSeq: state}
 		switch c {
 		case 'g':
@@ -66,7 +66,7 @@ func seqs(t *testing.T, log journal.Reader, q journal.Query) (out []protocol.Seq
 }
 
 // A part of a log has the entries of a period, one from before it, and the state.
-func TestReviewed(t *testing.T) {
+func TestLogPart(t *testing.T) {
 	for _, c := range []struct {
 		name, log   string
 		since, most int
@@ -85,14 +85,14 @@ func TestReviewed(t *testing.T) {
 		{"no log", "", -10, 10, 0, 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			since := reviewStart.Add(time.Duration(c.since) * time.Minute)
-			log := &reviewed{Reader: minutes(t, c.log), space: "lab", since: since}
+			since := logStart.Add(time.Duration(c.since) * time.Minute)
+			log := &logPart{Reader: minutes(t, c.log), space: "lab", since: since}
 			if err := log.bound(t.Context(), c.most); err != nil {
 				t.Fatal(err)
 			}
 			want := since
 			if c.cut > 0 {
-				want = reviewStart.Add(time.Duration(c.cut-1) * time.Minute)
+				want = logStart.Add(time.Duration(c.cut-1) * time.Minute)
 			}
 			if log.begin != c.begin || log.cut != (c.cut > 0) || !log.since.Equal(want) {
 				t.Errorf("begin %d, cut %v, since %s; want %d %v %s", log.begin, log.cut, log.since, c.begin, c.cut > 0, want)
@@ -105,8 +105,8 @@ func TestReviewed(t *testing.T) {
 }
 
 // A participant that does not observe has what it may see, and limits count that.
-func TestReviewed_Visible(t *testing.T) {
-	log := &reviewed{Reader: minutes(t, "cbgbhc"), space: "lab", who: ring.Visibility{Viewer: ring.Viewer{ID: "carol"}}, partly: true}
+func TestLogPart_Visible(t *testing.T) {
+	log := &logPart{Reader: minutes(t, "cbgbhc"), space: "lab", who: ring.Visibility{Viewer: ring.Viewer{ID: "carol"}}, partly: true}
 	for _, c := range []struct {
 		q    journal.Query
 		want []protocol.Seq
@@ -142,23 +142,23 @@ func (l slowLog) Range(ctx context.Context, space string, q journal.Query) iter.
 	}
 }
 
-// A review that takes too long is repeated over less of the log, and given up in the end.
-func TestReview_Slow(t *testing.T) {
+// An analysis that takes too long is repeated over less of the log, and given up in the end.
+func TestAnalyze_Slow(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		takes func(most int) time.Duration
 		tries int
 		done  bool
 	}{
-		{"fast enough", func(int) time.Duration { return reviewTime - time.Second }, 1, true},
+		{"fast enough", func(int) time.Duration { return analysisTime - time.Second }, 1, true},
 		{"in time with less", func(most int) time.Duration { return time.Duration(most) * time.Millisecond }, 2, true},
-		{"too slow", func(int) time.Duration { return reviewTime + time.Second }, reviewAttempts, false},
+		{"too slow", func(int) time.Duration { return analysisTime + time.Second }, analysisAttempts, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &Gateway{journal: minutes(t, "c")}
-				tries, most := 0, maxReviewed
-				_, err := g.review(t.Context(), "lab", ring.Visibility{}, time.Time{}, func(ctx context.Context, _ *reviewed) error {
+				tries, most := 0, maxAnalyzed
+				_, err := g.analyze(t.Context(), "lab", ring.Visibility{}, time.Time{}, func(ctx context.Context, _ *logPart) error {
 					tries++
 					limit := time.NewTimer(c.takes(most))
 					most /= 10
@@ -188,8 +188,8 @@ func TestReview_Slow(t *testing.T) {
 				ctx, cancel := begin(t.Context())
 				defer cancel()
 				began := time.Now()
-				read, err := g.review(ctx, "lab", ring.Visibility{}, time.Time{}, func(context.Context, *reviewed) error { return nil })
-				limit := reviewAttempts * (reviewTime + time.Second)
+				read, err := g.analyze(ctx, "lab", ring.Visibility{}, time.Time{}, func(context.Context, *logPart) error { return nil })
+				limit := analysisAttempts * (analysisTime + time.Second)
 				if name == "client" {
 					limit = 4 * time.Second
 				}

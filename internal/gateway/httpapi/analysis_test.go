@@ -25,15 +25,15 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// reviews are reviews that end when a test lets them, or with their context.
-type reviews struct {
+// analyses are analyses that end when a test lets them, or with their context.
+type analyses struct {
 	began chan struct{}
 	end   chan error // what they return
 	ended chan error
 	since time.Time
 }
 
-func (x *reviews) wait(ctx context.Context, since time.Time) error {
+func (x *analyses) wait(ctx context.Context, since time.Time) error {
 	x.since = since
 	x.began <- struct{}{}
 	select {
@@ -45,19 +45,19 @@ func (x *reviews) wait(ctx context.Context, since time.Time) error {
 	}
 }
 
-func (x *reviews) Suggestions(ctx context.Context, _ string, _ ring.Visibility, since time.Time) (*api.Suggestions, int, error) {
+func (x *analyses) Suggestions(ctx context.Context, _ string, _ ring.Visibility, since time.Time) (*api.Suggestions, int, error) {
 	err := x.wait(ctx, since)
 	return &api.Suggestions{}, 1 << 30, err
 }
 
-func (x *reviews) Backtest(ctx context.Context, _ string, _ ring.Visibility, since time.Time, _ []byte) (*api.Backtest, int, error) {
+func (x *analyses) Backtest(ctx context.Context, _ string, _ ring.Visibility, since time.Time, _ []byte) (*api.Backtest, int, error) {
 	err := x.wait(ctx, since)
 	return &api.Backtest{}, 1, err
 }
 
-// newReviews returns an API with these reviews, whose participants are alice, with every
+// newAnalyses returns an API with these analyses, whose participants are alice, with every
 // capability, bob, who may grant and whose work is limited, and carol.
-func newReviews(t *testing.T, x httpapi.Review) http.Handler {
+func newAnalyses(t *testing.T, x httpapi.Analysis) http.Handler {
 	t.Helper()
 	cfg := &authority.Config{Name: "lab", Participants: map[protocol.ParticipantID]authority.ParticipantConfig{"carol": {}}}
 	table := access.TokenTable{Find: func(name string) (string, bool) { return name, name == "lab" }, Spaces: []access.SpaceTokens{{Name: "lab"}}}
@@ -80,13 +80,13 @@ func newReviews(t *testing.T, x httpapi.Review) http.Handler {
 	authenticator := access.NewTokenAuthenticator(table, access.TokenOptions{})
 	t.Cleanup(authenticator.Close)
 	return httpapi.New(httpapi.Options{
-		Admission: &access.Admission{Hub: hub, Auth: authenticator, Logger: slog.New(slog.DiscardHandler)}, Review: x, Logger: slog.New(slog.DiscardHandler),
+		Admission: &access.Admission{Hub: hub, Auth: authenticator, Logger: slog.New(slog.DiscardHandler)}, Analysis: x, Logger: slog.New(slog.DiscardHandler),
 	})
 }
 
-func serveReviews(t *testing.T, x httpapi.Review) *httptest.Server {
+func serveAnalyses(t *testing.T, x httpapi.Analysis) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(newReviews(t, x))
+	s := httptest.NewServer(newAnalyses(t, x))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -100,13 +100,13 @@ func (b bucket) Reserve(now time.Time, kind protocol.Kind, bytes int) (authority
 }
 
 // What was read is charged as work.
-func TestReview_Charged(t *testing.T) {
-	x := &reviews{began: make(chan struct{}, 2), end: make(chan error, 2)}
+func TestAnalysis_Charged(t *testing.T) {
+	x := &analyses{began: make(chan struct{}, 2), end: make(chan error, 2)}
 	x.end <- nil
 	x.end <- nil
-	s := serveReviews(t, x)
+	s := serveAnalyses(t, x)
 	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
-		status, body, err := review(t.Context(), s, "bob", "", nil)
+		status, body, err := analyze(t.Context(), s, "bob", "", nil)
 		if err != nil || status != want || want != http.StatusOK && !strings.Contains(body, "inspected_bytes_per_second") {
 			t.Errorf("request %d: %d %s %v", i, status, body, err)
 		}
@@ -114,14 +114,14 @@ func TestReview_Charged(t *testing.T) {
 }
 
 // So is the text of a configuration, which takes its time also if it is refused.
-func TestReview_TextIsCharged(t *testing.T) {
+func TestAnalysis_TextIsCharged(t *testing.T) {
 	for size, want := range map[int]int{10: http.StatusOK, 1 << 20: http.StatusTooManyRequests} {
-		x := &reviews{began: make(chan struct{}, 2), end: make(chan error, 2)}
+		x := &analyses{began: make(chan struct{}, 2), end: make(chan error, 2)}
 		x.end <- access.BadRequest("The configuration has 1 error.")
 		x.end <- nil
-		s := serveReviews(t, x)
+		s := serveAnalyses(t, x)
 		for i, want := range []int{http.StatusBadRequest, want} {
-			status, body, err := review(t.Context(), s, "bob", "", strings.NewReader(strings.Repeat("x", size)))
+			status, body, err := analyze(t.Context(), s, "bob", "", strings.NewReader(strings.Repeat("x", size)))
 			if err != nil || status != want {
 				t.Errorf("request %d of %d bytes: %d %s %v", i, size, status, body, err)
 			}
@@ -129,8 +129,8 @@ func TestReview_TextIsCharged(t *testing.T) {
 	}
 }
 
-// review asks for suggestions, or for a backtest of a text, and returns the status and the body.
-func review(ctx context.Context, s *httptest.Server, who, query string, text io.Reader) (int, string, error) {
+// analyze asks for suggestions, or for a backtest of a text, and returns the status and the body.
+func analyze(ctx context.Context, s *httptest.Server, who, query string, text io.Reader) (int, string, error) {
 	method, path := http.MethodGet, "/suggestions"
 	if text != nil {
 		method, path = http.MethodPost, "/backtest"
@@ -149,8 +149,8 @@ func review(ctx context.Context, s *httptest.Server, who, query string, text io.
 	return resp.StatusCode, string(body), err
 }
 
-// One review runs at a time, and it ends when its client hangs up.
-func TestReview_OneAtATime(t *testing.T) {
+// One analysis runs at a time, and it ends when its client hangs up.
+func TestAnalysis_OneAtATime(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		text func() io.Reader
@@ -159,16 +159,16 @@ func TestReview_OneAtATime(t *testing.T) {
 		{"backtest", func() io.Reader { return strings.NewReader("spaces: {}") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := &reviews{began: make(chan struct{}), end: make(chan error), ended: make(chan error, 1)}
-			s := serveReviews(t, x)
+			x := &analyses{began: make(chan struct{}), end: make(chan error), ended: make(chan error, 1)}
+			s := serveAnalyses(t, x)
 			ctx, hangUp := context.WithCancel(t.Context())
 			first := make(chan error)
 			go func() {
-				_, _, err := review(ctx, s, "alice", "", c.text())
+				_, _, err := analyze(ctx, s, "alice", "", c.text())
 				first <- err
 			}()
 			<-x.began
-			if status, body, err := review(t.Context(), s, "bob", "", c.text()); err != nil || status != http.StatusTooManyRequests || !strings.Contains(body, "too_many_requests") {
+			if status, body, err := analyze(t.Context(), s, "bob", "", c.text()); err != nil || status != http.StatusTooManyRequests || !strings.Contains(body, "too_many_requests") {
 				t.Errorf("beside it: %d %s %v", status, body, err)
 			}
 			hangUp()
@@ -176,11 +176,11 @@ func TestReview_OneAtATime(t *testing.T) {
 				t.Errorf("the first request: %v", err)
 			}
 			if err := <-x.ended; !errors.Is(err, context.Canceled) {
-				t.Errorf("the first review: %v", err)
+				t.Errorf("the first analysis: %v", err)
 			}
 			last := make(chan string)
 			go func() {
-				_, body, _ := review(t.Context(), s, "alice", "", c.text())
+				_, body, _ := analyze(t.Context(), s, "alice", "", c.text())
 				last <- body
 			}()
 			<-x.began
@@ -192,7 +192,7 @@ func TestReview_OneAtATime(t *testing.T) {
 	}
 }
 
-func TestReview_Refused(t *testing.T) {
+func TestAnalysis_Refused(t *testing.T) {
 	large := strings.Repeat("#", 1<<20) + "\n"
 	for _, c := range []struct {
 		name, who, query, text string
@@ -211,7 +211,7 @@ func TestReview_Refused(t *testing.T) {
 			if c.text != "" {
 				text = strings.NewReader(c.text)
 			}
-			status, body, err := review(t.Context(), serveReviews(t, nil), c.who, c.query, text)
+			status, body, err := analyze(t.Context(), serveAnalyses(t, nil), c.who, c.query, text)
 			if err != nil || status != c.status || !strings.Contains(body, c.says) {
 				t.Errorf("%d %s %v", status, body, err)
 			}
@@ -220,7 +220,7 @@ func TestReview_Refused(t *testing.T) {
 }
 
 // What cannot be read is unavailable, and what is refused says why.
-func TestReview_Fails(t *testing.T) {
+func TestAnalysis_Fails(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		status int
@@ -229,24 +229,24 @@ func TestReview_Fails(t *testing.T) {
 		{journal.ErrUnavailable, http.StatusServiceUnavailable, "cannot be read now"},
 		{access.BadRequest("no such space"), http.StatusBadRequest, "no such space"},
 	} {
-		x := &reviews{began: make(chan struct{}, 1), end: make(chan error, 1)}
+		x := &analyses{began: make(chan struct{}, 1), end: make(chan error, 1)}
 		x.end <- c.err
-		if status, body, err := review(t.Context(), serveReviews(t, x), "alice", "", nil); err != nil || status != c.status || !strings.Contains(body, c.says) {
+		if status, body, err := analyze(t.Context(), serveAnalyses(t, x), "alice", "", nil); err != nil || status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%v: %d %s %v", c.err, status, body, err)
 		}
 	}
 }
 
 // The period is 30 days, or what a client asks for.
-func TestReview_Since(t *testing.T) {
+func TestAnalysis_Since(t *testing.T) {
 	for query, want := range map[string]time.Duration{"": 30 * 24 * time.Hour, "?since=7d": 7 * 24 * time.Hour, "?since=90m": 90 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			x := &reviews{began: make(chan struct{}, 1), end: make(chan error, 1)}
+			x := &analyses{began: make(chan struct{}, 1), end: make(chan error, 1)}
 			x.end <- nil
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/spaces/lab/suggestions"+query, http.NoBody)
 			r.Header.Set("Authorization", "Bearer alice-token")
 			w := httptest.NewRecorder()
-			newReviews(t, x).ServeHTTP(w, r)
+			newAnalyses(t, x).ServeHTTP(w, r)
 			if w.Code != http.StatusOK || time.Since(x.since) != want {
 				t.Errorf("%q: %d %s, since %s", query, w.Code, w.Body, x.since)
 			}

@@ -12,10 +12,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Review runs configurations over the log of a space, since a time and as far as a participant
+// Analysis runs configurations over the log of a space, since a time and as far as a participant
 // may see it. It returns how many entries it has read. An error that is no *protocol.Error
 // means that the log cannot be read.
-type Review interface {
+type Analysis interface {
 	// Suggestions derives rules from what was decided.
 	Suggestions(ctx context.Context, space string, who ring.Visibility, since time.Time) (*api.Suggestions, int, error)
 	// Backtest decides the envelopes again under the text of a configuration.
@@ -25,15 +25,15 @@ type Review interface {
 const (
 	// maxConfigBytes bounds the configuration of a backtest.
 	maxConfigBytes = 1 << 20
-	// reviewBytes is about the memory for a configuration, and of what is kept of the log.
-	reviewBytes = 12 << 20
+	// analysisBytes is about the memory for a configuration, and of what is kept of the log.
+	analysisBytes = 12 << 20
 	// configWork is the work of a byte of a configuration, which is compiled, in bytes.
 	configWork = 256
 )
 
 func (s *Server) suggestions(w http.ResponseWriter, r *http.Request, v caller) {
-	s.review(w, r, v, 0, func(since time.Time) (any, int, error) {
-		out, read, err := s.options.Review.Suggestions(r.Context(), v.space.Name(), v.space.VisibilityOf(v.viewer()), since)
+	s.analyze(w, r, v, 0, func(since time.Time) (any, int, error) {
+		out, read, err := s.options.Analysis.Suggestions(r.Context(), v.space.Name(), v.space.VisibilityOf(v.viewer()), since)
 		if err != nil {
 			return nil, read, err
 		}
@@ -58,14 +58,14 @@ func (s *Server) backtest(w http.ResponseWriter, r *http.Request, v caller) {
 		access.WriteError(w, err)
 		return
 	}
-	s.review(w, r, v, configWork*len(text), func(since time.Time) (any, int, error) {
-		return s.options.Review.Backtest(r.Context(), v.space.Name(), v.space.VisibilityOf(v.viewer()), since, text)
+	s.analyze(w, r, v, configWork*len(text), func(since time.Time) (any, int, error) {
+		return s.options.Analysis.Backtest(r.Context(), v.space.Name(), v.space.VisibilityOf(v.viewer()), since, text)
 	})
 }
 
-// review responds with what a function derives from the log of a space since a time. One runs at
+// analyze responds with what a function derives from the log of a space since a time. One runs at
 // a time. work is that of the function beside reading.
-func (s *Server) review(w http.ResponseWriter, r *http.Request, v caller, work int, run func(since time.Time) (out any, read int, err error)) {
+func (s *Server) analyze(w http.ResponseWriter, r *http.Request, v caller, work int, run func(since time.Time) (out any, read int, err error)) {
 	since, fault := beginOf(r, time.Now())
 	if fault != nil {
 		access.WriteError(w, fault)
@@ -76,13 +76,13 @@ func (s *Server) review(w http.ResponseWriter, r *http.Request, v caller, work i
 		access.WriteError(w, err)
 		return
 	}
-	if !v.hold.Grow(reviewBytes) {
+	if !v.hold.Grow(analysisBytes) {
 		access.WriteError(w, access.Busy())
 		return
 	}
 	select {
-	case s.reviewing <- struct{}{}:
-		defer func() { <-s.reviewing }()
+	case s.analyzing <- struct{}{}:
+		defer func() { <-s.analyzing }()
 	default:
 		access.WriteError(w, access.Busy())
 		return

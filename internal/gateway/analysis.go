@@ -20,15 +20,15 @@ import (
 
 // Bounds of what a request for suggestions or a backtest reads.
 const (
-	maxReviewed      = 100_000 // entries
+	maxAnalyzed      = 100_000 // entries
 	entriesPerCall   = 20      // so a twentieth of them may be proposals, which are kept in memory
-	maxReviewedBytes = 8 << 20 // of the payloads of proposals
-	// reviewTime bounds an attempt. One that takes longer is repeated with a tenth of the
+	maxAnalyzedBytes = 8 << 20 // of the payloads of proposals
+	// analysisTime bounds an attempt. One that takes longer is repeated with a tenth of the
 	// entries, at most twice.
-	reviewTime     = 12 * time.Second
-	reviewAttempts = 3
+	analysisTime     = 12 * time.Second
+	analysisAttempts = 3
 
-	reviewExamples = 3
+	analysisExamples = 3
 	// maxGroups bounds the groups of a backtest in a response.
 	maxGroups = 200
 	// suggestMin is the number of decisions that a suggestion needs.
@@ -42,9 +42,9 @@ func (g *Gateway) Suggestions(ctx context.Context, name string, who ring.Visibil
 	if err != nil {
 		return nil, 0, err
 	}
-	read, err = g.review(ctx, name, who, since, func(ctx context.Context, log *reviewed) error {
+	read, err = g.analyze(ctx, name, who, since, func(ctx context.Context, log *logPart) error {
 		out, err = suggest.Run(ctx, suggest.Options{
-			Log: log, Space: name, Partial: log.partly, Policy: policy, After: log.begin, Now: time.Now(), Min: suggestMin, UnusedSince: since, Examples: reviewExamples,
+			Log: log, Space: name, Partial: log.partly, Policy: policy, After: log.begin, Now: time.Now(), Min: suggestMin, UnusedSince: since, Examples: analysisExamples,
 		})
 		if err == nil {
 			out.Since, out.Partial = log.since, log.cut
@@ -74,9 +74,9 @@ func (g *Gateway) Backtest(ctx context.Context, name string, who ring.Visibility
 	if err != nil {
 		return nil, 0, err
 	}
-	read, err = g.review(ctx, name, who, since, func(ctx context.Context, log *reviewed) error {
+	read, err = g.analyze(ctx, name, who, since, func(ctx context.Context, log *logPart) error {
 		out, err = backtest.Run(ctx, backtest.Options{
-			Log: log, Space: name, Partial: log.partly, New: next, Current: current, After: log.begin, Examples: reviewExamples,
+			Log: log, Space: name, Partial: log.partly, New: next, Current: current, After: log.begin, Examples: analysisExamples,
 		})
 		if err == nil {
 			out.Since, out.Partial = log.since, log.cut
@@ -108,12 +108,12 @@ func faulty(faults []config.Diagnostic) error {
 	return err
 }
 
-// review runs a function over the newest part of the log of a space, back to a time. If it
+// analyze runs a function over the newest part of the log of a space, back to a time. If it
 // takes too long, it runs again over less. It returns the number of entries that were read.
-func (g *Gateway) review(ctx context.Context, name string, who ring.Visibility, since time.Time, run func(context.Context, *reviewed) error) (read int, err error) {
-	for most, attempt := maxReviewed, 1; ; most, attempt = most/10, attempt+1 {
-		log := &reviewed{Reader: g.journal, space: name, who: who, partly: !who.Everyone && !who.Observes, since: since}
-		limited, cancel := context.WithTimeout(ctx, reviewTime)
+func (g *Gateway) analyze(ctx context.Context, name string, who ring.Visibility, since time.Time, run func(context.Context, *logPart) error) (read int, err error) {
+	for most, attempt := maxAnalyzed, 1; ; most, attempt = most/10, attempt+1 {
+		log := &logPart{Reader: g.journal, space: name, who: who, partly: !who.Everyone && !who.Observes, since: since}
+		limited, cancel := context.WithTimeout(ctx, analysisTime)
 		err := log.bound(limited, most)
 		if err == nil {
 			err = run(limited, log)
@@ -124,15 +124,15 @@ func (g *Gateway) review(ctx context.Context, name string, who ring.Visibility, 
 		switch {
 		case err == nil || !late:
 			return read, err
-		case attempt == reviewAttempts:
+		case attempt == analysisAttempts:
 			return read, protocol.Errorf(protocol.CodeUnavailable, "Reading the log takes too long now; ask for less of it with since.")
 		}
 	}
 }
 
-// reviewed is the log with a part of a space: its state, and the newest entries, as far as a
+// logPart is the log with a part of a space: its state, and the newest entries, as far as a
 // participant may see them. It is used by one goroutine.
-type reviewed struct {
+type logPart struct {
 	journal.Reader
 	space  string
 	who    ring.Visibility
@@ -147,7 +147,7 @@ type reviewed struct {
 
 // bound finds the part: at most so many entries back to a time, with one from before it, which
 // shows that the log is older.
-func (l *reviewed) bound(ctx context.Context, most int) error {
+func (l *logPart) bound(ctx context.Context, most int) error {
 	entries, calls, size := 0, 0, 0
 	for e, err := range l.entries(ctx, l.space, journal.Query{Backwards: true}) {
 		if err != nil {
@@ -166,7 +166,7 @@ func (l *reviewed) bound(ctx context.Context, most int) error {
 			calls++
 			size += len(env.Payload)
 		}
-		if entries > most || calls > most/entriesPerCall || size > maxReviewedBytes {
+		if entries > most || calls > most/entriesPerCall || size > maxAnalyzedBytes {
 			if l.begin == 0 {
 				l.begin, l.since, l.cut = env.Seq, env.TS, true
 			}
@@ -178,7 +178,7 @@ func (l *reviewed) bound(ctx context.Context, most int) error {
 }
 
 // entries reads the log, and ends with the context.
-func (l *reviewed) entries(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+func (l *logPart) entries(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(yield func(*journal.Entry, error) bool) {
 		for e, err := range l.Reader.Range(ctx, space, q) {
 			l.read++
@@ -194,7 +194,7 @@ func (l *reviewed) entries(ctx context.Context, space string, q journal.Query) i
 
 // Range implements [journal.Reader]. Of the entries before the part it has what retention would
 // have left: the state.
-func (l *reviewed) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+func (l *logPart) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	if space != l.space {
 		return l.entries(ctx, space, q)
 	}
@@ -223,7 +223,7 @@ func (l *reviewed) Range(ctx context.Context, space string, q journal.Query) ite
 }
 
 // Lookup implements [journal.Reader].
-func (l *reviewed) Lookup(ctx context.Context, space string, id protocol.ID) (*journal.Entry, error) {
+func (l *logPart) Lookup(ctx context.Context, space string, id protocol.ID) (*journal.Entry, error) {
 	l.read++
 	e, err := l.Reader.Lookup(ctx, space, id)
 	if err == nil && l.partly && !ring.NewEntry(e).VisibleTo(l.who) {
