@@ -1,6 +1,6 @@
 """Shows a conversation of a space, past and live: python3 watch.py THREAD
 
-The environment has MEUP_URL, MEUP_SPACE and MEUP_TOKEN. docs/protocol/8-turns.md describes the events.
+The environment has MEUP_URL, MEUP_SPACE and MEUP_TOKEN. docs/protocol/8-events.md describes the events.
 """
 
 import json

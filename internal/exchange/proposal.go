@@ -1,6 +1,6 @@
 // Package exchange relates the envelopes of an exchange: which question a chat answers
 // ([Answers]), which envelope approves, rejects or settles a proposed call, whether it has
-// expired ([Settles], [Call.Expired], [ProposalScan]), how well those decide who do ([Scorecard]), and what came of a call, in a few words
+// expired ([Settles], [Call.Expired], [ProposalScan]), and what came of a call, in a few words
 // ([Result]). The cases in testdata are plain JSON, so that implementations in other languages
 // can run them too.
 package exchange
@@ -29,6 +29,13 @@ const (
 	Expired   Outcome = "expired"   // not decided in time, or before its context ended
 )
 
+// Who decided, as the gateway records it with a request or a rejection.
+const (
+	ByRule     = "rule"
+	ByReviewer = "reviewer"
+	ByPerson   = "person"
+)
+
 // Call is the part of a request or a proposal that the rules compare. It does
 // not refer to the payload, so that it uses little memory.
 type Call struct {
@@ -50,12 +57,13 @@ func ReadCall(payload protocol.Value) Call {
 	return Call{
 		Host:      protocol.ParticipantIn(payload, "participant_id"),
 		Edited:    payload.Get("edited").Bool(),
-		ExpiresAt: expiry(payload),
+		ExpiresAt: ExpiresAt(payload),
 		sum:       sha256.Sum256(canonicalCall(payload)),
 	}
 }
 
-func expiry(payload protocol.Value) time.Time {
+// ExpiresAt returns the time from which a proposed call can no longer be made; zero: never.
+func ExpiresAt(payload protocol.Value) time.Time {
 	at, _ := time.Parse(time.RFC3339, payload.Get("expires_at").Text()) // the schema requires a time
 	return at
 }

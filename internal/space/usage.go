@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
@@ -99,34 +100,47 @@ func (s *Space) AskedBecause(p *protocol.Envelope) string {
 	return s.state.Load().AskedBecause(u, p, p.ParsePayload(), s.now())
 }
 
-// BudgetUse is a budget and what was used of it today.
-type BudgetUse struct {
-	authority.BudgetUse
-	Uncounted int64  // reports that lack what the budget limits
-	Asks      string // why calls have to be proposed; "": they need not be
-	MayExtend bool   // the participant that asks may extend it
-}
-
-// Budgets returns the budgets that a participant may see, and the day that they are of: that
-// of the space, its own, and those of all if it may read their rights or extend one; and what
-// counts as a loop.
-func (s *Space) Budgets(id protocol.ParticipantID) (list []BudgetUse, loops authority.Loops, day authority.Day) {
+// Budgets returns the budgets that a participant may see: that of the space, its own, and those of
+// all if it may read their rights or extend one; and what counts as a loop.
+func (s *Space) Budgets(id protocol.ParticipantID) api.Budgets {
 	u, st, now := s.usage.Load(), s.state.Load(), s.now()
-	day = authority.DayOf(now)
+	day := authority.DayOf(now)
+	out := api.Budgets{
+		Day: day.Start().Format(time.DateOnly), Until: (day + 1).Start(), Budgets: []api.Budget{}, Loops: api.Loops(st.Config.Loops),
+	}
 	if u == nil {
-		return nil, st.Config.Loops, day
+		return out
 	}
 	all := s.SeesRights(id) || st.IsPerson(id, now)
 	for _, x := range st.Budgets(u, now) {
 		if x.ID != "" && x.ID != id && !all {
 			continue
 		}
-		out := BudgetUse{BudgetUse: x, Uncounted: u.Uncounted(x.ID, x.Limit, now), MayExtend: st.MayExtend(id, x.ID, now)}
-		ask := x.Ask()
-		if ask != nil {
-			out.Asks = ask.Text
-		}
-		list = append(list, out)
+		b := budgetOf(&x)
+		b.Uncounted, b.MayExtend = u.Uncounted(x.ID, x.Limit, now), st.MayExtend(id, x.ID, now)
+		out.Budgets = append(out.Budgets, b)
 	}
-	return list, st.Config.Loops, day
+	return out
+}
+
+func budgetOf(x *authority.BudgetUse) api.Budget {
+	b := api.Budget{ID: x.ID}
+	quantity := func(used, configured, limit float64) *api.Quantity {
+		if configured == 0 {
+			return nil
+		}
+		return &api.Quantity{Used: used, Limit: limit, Extended: limit - configured}
+	}
+	b.Tokens = quantity(float64(x.Used.Tokens), float64(x.Budget.Tokens), float64(x.Limit.Tokens))
+	b.Calls = quantity(float64(x.Used.Calls), float64(x.Budget.Calls), float64(x.Limit.Calls))
+	b.Cost = quantity(x.Used.Cost.Amount(), x.Budget.Cost.Amount(), x.Limit.Cost.Amount())
+	if b.Cost != nil {
+		b.Cost.Extended = (x.Limit.Cost - x.Budget.Cost).Amount() // of whole billionths
+		b.Currency = x.Limit.Currency
+	}
+	ask := x.Ask()
+	if ask != nil {
+		b.Asks = ask.Text
+	}
+	return b
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/kit/glob"
 	"github.com/meup-protocol/meup/internal/space"
@@ -52,20 +50,18 @@ func (s *Server) deciders(w http.ResponseWriter, r *http.Request, v caller) {
 }
 
 // scored returns the deciders in the order in which they are asked.
-func (v caller) scored(d *authority.Deciders, card *exchange.Scorecard) []api.Decider {
+func (v caller) scored(d *authority.Deciders, card *space.Scorecard) []api.Decider {
 	list := []api.Decider{}
 	if len(d.Rules) > 0 {
-		list = append(list, api.Decider{Type: "rules", Score: scoreOf(card.Rules())})
+		list = append(list, api.Decider{Type: "rules", Score: card.Rules()})
 	}
 	for i := range d.Reviewers {
 		list = append(list, v.reviewer(&d.Reviewers[i], card))
 	}
 	people := card.People()
 	add := func(x api.Decider) {
-		if score := people[x.ID]; score != nil {
-			x.Score = scoreOf(score)
-			delete(people, x.ID)
-		}
+		x.Score = people[x.ID]
+		delete(people, x.ID)
 		list = append(list, x)
 	}
 	for _, stage := range d.People {
@@ -95,8 +91,8 @@ func (v caller) scored(d *authority.Deciders, card *exchange.Scorecard) []api.De
 }
 
 // reviewer returns a reviewer with its score and, in shadow, what its promotion needs.
-func (v caller) reviewer(r *authority.Reviewer, card *exchange.Scorecard) api.Decider {
-	x := api.Decider{Type: "reviewer", ID: r.ID, Mode: modeOf(false), For: capability.Texts(r.For), Score: scoreOf(card.Reviewer(r.ID))}
+func (v caller) reviewer(r *authority.Reviewer, card *space.Scorecard) api.Decider {
+	x := api.Decider{Type: "reviewer", ID: r.ID, Mode: modeOf(false), For: capability.Texts(r.For), Score: card.Reviewer(r.ID)}
 	decides, last := v.space.Mode(r.ID)
 	if last != nil {
 		x.Changed = &api.ModeChange{ID: last.ID, Seq: last.Seq, At: last.At, By: last.By, Mode: modeOf(last.Decides), Reason: last.Reason, Undone: last.Undone}
@@ -105,10 +101,10 @@ func (v caller) reviewer(r *authority.Reviewer, card *exchange.Scorecard) api.De
 		x.Mode = modeOf(true)
 		return x
 	}
-	proof := card.Proof(r.ID)
+	compared, sinceMiss := card.Proof(r.ID)
 	x.Promotion = &api.Promotion{
-		Decisions: r.Decisions, WithoutMiss: r.WithoutMiss, Compared: proof.Compared, SinceMiss: proof.SinceMiss,
-		Missing: r.Missing(proof.Compared, proof.SinceMiss), MayPromote: v.space.MayPromote(v.id, r.ID),
+		Decisions: r.Decisions, WithoutMiss: r.WithoutMiss, Compared: compared, SinceMiss: sinceMiss,
+		Missing: r.Missing(compared, sinceMiss), MayPromote: v.space.MayPromote(v.id, r.ID),
 	}
 	return x
 }
@@ -118,23 +114,4 @@ func modeOf(decides bool) string {
 		return api.ModeDecide
 	}
 	return api.ModeShadow
-}
-
-func scoreOf(s *exchange.Score) *api.Score {
-	score := &api.Score{Tally: tallyOf(&s.Tally)}
-	for kind, t := range s.Kinds {
-		score.Kinds = append(score.Kinds, api.KindScore{Kind: kind, Tally: tallyOf(t)})
-	}
-	slices.SortFunc(score.Kinds, func(a, b api.KindScore) int {
-		return cmp.Or(cmp.Compare(b.Proposals, a.Proposals), cmp.Compare(a.Kind, b.Kind))
-	})
-	return score
-}
-
-func tallyOf(t *exchange.Tally) api.Tally {
-	return api.Tally{
-		Proposals: t.Proposals, Covered: t.Covered, Approved: t.Approved, Rejected: t.Rejected, Abstained: t.Abstained, Decided: t.Decided,
-		Compared: t.Compared, Misses: t.Misses, FalseAlarms: t.FalseAlarms, AgreedRejections: t.AgreedRejections, PersonRejections: t.PersonRejections,
-		Saved: t.Saved, LatencyP50: t.Delay(0.5).Seconds(), LatencyP99: t.Delay(0.99).Seconds(),
-	}
 }

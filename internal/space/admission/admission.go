@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
@@ -49,7 +48,7 @@ type View struct {
 	Name string
 	// Proof reads in the log what a reviewer has shown, for its promotion, and returns how many
 	// entries it has read.
-	Proof     func(ctx context.Context, reviewer protocol.ParticipantID) (proof exchange.Proof, scanned int, err error)
+	Proof     func(ctx context.Context, reviewer protocol.ParticipantID) (compared, sinceMiss, scanned int, err error)
 	Log       *slog.Logger
 	Retired   *atomic.Bool // the space was closed
 	IsPresent func(protocol.ParticipantID) bool

@@ -184,17 +184,16 @@ func (b *batch) checkProof(ctx context.Context, c *Case, d capability.Decision, 
 		}
 		b.caughtUp = false    // the batch may have appended a decision since
 		err := b.catchUp(ctx) // a miss that another gateway has acknowledged counts
-		var r exchange.Proof
+		var compared, sinceMiss, scanned int
 		if err == nil {
-			var scanned int
-			r, scanned, err = b.space.Proof(ctx, id)
+			compared, sinceMiss, scanned, err = b.space.Proof(ctx, id)
 			limiter.Worked(b.now, scanned*proofWork)
 		}
 		if err != nil {
 			b.space.Log.Warn("read how a reviewer has done", "reviewer", id, "error", err)
 			return protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read back now to see how %s has done; send it again.", id)
 		}
-		if missing := v.Missing(r.Compared, r.SinceMiss); missing != "" {
+		if missing := v.Missing(compared, sinceMiss); missing != "" {
 			return b.refusal(st, p.draft.Envelope.Kind, protocol.Errorf(protocol.CodeCapabilityViolation, "%s cannot be promoted yet: %s.", id, missing))
 		}
 	}

@@ -73,7 +73,7 @@ var (
 // exist, headings too.
 func TestLinks(t *testing.T) {
 	var documents []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "bench/*.md", "bench/*/*.md", "examples/*/*.md", "deploy/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "bench/*.md", "bench/*/*.md", "examples/*/*.md", "deploy/*/*.md", "sdk/*.md", "sdk/*/*.md", "client/*.md", "client/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package exchange
+package space
 
 import (
 	"cmp"
@@ -11,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/exchange"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -19,7 +23,16 @@ import (
 type scored struct {
 	protocol.Envelope
 	settles protocol.ID
-	by      string
+	by      ring.Decider
+}
+
+// entry returns the entry of the log.
+func (x *scored) entry() *ring.Entry {
+	e := journal.Entry{Envelope: x.Envelope, Settles: x.settles}
+	if x.by != "" {
+		e.Private = fmt.Appendf(nil, `{"reason":{"decider":%q}}`, x.by)
+	}
+	return ring.NewEntry(&e)
 }
 
 var scoreStart = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -27,20 +40,19 @@ var scoreStart = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // toolOf is the kind of a call in these tests.
 func toolOf(call protocol.Value) string { return call.Get("params").Get("name").Text() }
 
-var testPanel = Panel{
-	Reviewers: []protocol.ParticipantID{"rev", "second"},
-	Judges: func(reviewer protocol.ParticipantID, _ *protocol.Envelope, payload protocol.Value) bool {
+var testPanel = panel{
+	reviewers: []protocol.ParticipantID{"rev", "second"},
+	judges: func(reviewer protocol.ParticipantID, _ *ring.Entry, payload protocol.Value) bool {
 		return toolOf(payload) != "human" && (reviewer != "second" || toolOf(payload) != "c")
 	},
-	IsPerson: func(id protocol.ParticipantID) bool { return id == "alice" || id == "bob" },
-	Kind:     toolOf,
+	isPerson: func(id protocol.ParticipantID) bool { return id == "alice" || id == "bob" },
+	kind:     toolOf,
 }
 
 func scorecardOf(log []scored, since time.Time) *Scorecard {
-	s := NewScorecard(testPanel, since)
+	s := newScorecard(testPanel, since)
 	for i := range log {
-		x := &log[len(log)-1-i]
-		s.Add(&x.Envelope, x.settles, x.by)
+		s.add(log[len(log)-1-i].entry())
 	}
 	return s
 }
@@ -56,7 +68,7 @@ func logOf(t *testing.T, lines ...string) (log []scored) {
 		if err := json.Unmarshal([]byte(line), &x); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		e := scored{settles: protocol.ID(x.Settles), by: x.By}
+		e := scored{settles: protocol.ID(x.Settles), by: ring.Decider(x.By)}
 		e.ID, e.Seq, e.TS = protocol.ID(x.ID), protocol.Seq(i+1), scoreStart.Add(time.Duration(x.At*float64(time.Second)))
 		e.Kind, e.From, e.Payload = protocol.Kind(x.Kind), protocol.ParticipantID(x.From), []byte(x.Payload)
 		if x.Of != "" {
@@ -80,65 +92,64 @@ const (
 )
 
 func TestScorecard(t *testing.T) {
-	covered := Tally{Proposals: 1, Covered: 1}
+	covered := api.Tally{Proposals: 1, Covered: 1}
 	for _, c := range []struct {
 		name string
 		log  []string
-		want func(*Tally)
+		want func(*api.Tally)
 	}{
-		{"agreed", []string{scoreProposal, scoreApprove, aliceMade}, func(w *Tally) { w.Approved, w.Compared, w.Saved = 1, 1, 1 }},
-		{"miss", []string{scoreProposal, scoreApprove, aliceRejected}, func(w *Tally) { w.Approved, w.Compared, w.Misses, w.PersonRejections = 1, 1, 1, 1 }},
-		{"false alarm", []string{scoreProposal, scoreReject, aliceMade}, func(w *Tally) { w.Rejected, w.Compared, w.FalseAlarms = 1, 1, 1 }},
-		{"agreed on a rejection", []string{scoreProposal, scoreReject, aliceRejected}, func(w *Tally) {
+		{"agreed", []string{scoreProposal, scoreApprove, aliceMade}, func(w *api.Tally) { w.Approved, w.Compared, w.Saved = 1, 1, 1 }},
+		{"miss", []string{scoreProposal, scoreApprove, aliceRejected}, func(w *api.Tally) { w.Approved, w.Compared, w.Misses, w.PersonRejections = 1, 1, 1, 1 }},
+		{"false alarm", []string{scoreProposal, scoreReject, aliceMade}, func(w *api.Tally) { w.Rejected, w.Compared, w.FalseAlarms = 1, 1, 1 }},
+		{"agreed on a rejection", []string{scoreProposal, scoreReject, aliceRejected}, func(w *api.Tally) {
 			w.Rejected, w.Compared, w.Saved, w.PersonRejections, w.AgreedRejections = 1, 1, 1, 1, 1
 		}},
-		{"abstained", []string{scoreProposal, scoreAbstain, aliceRejected}, func(w *Tally) { w.Covered, w.Abstained = 0, 1 }},
+		{"abstained", []string{scoreProposal, scoreAbstain, aliceRejected}, func(w *api.Tally) { w.Covered, w.Abstained = 0, 1 }},
 		{"edited is against the proposed call", []string{
 			scoreProposal, scoreApprove,
 			`{"kind":"mcp.request","from":"alice","id":"d","settles":"p","by":"person","payload":"{\"edited\":true}"}`,
-		}, func(w *Tally) { w.Approved, w.Compared, w.Misses, w.PersonRejections = 1, 1, 1, 1 }},
-		{"the first opinion counts", []string{scoreProposal, scoreApprove, scoreReject, aliceRejected}, func(w *Tally) {
+		}, func(w *api.Tally) { w.Approved, w.Compared, w.Misses, w.PersonRejections = 1, 1, 1, 1 }},
+		{"the first opinion counts", []string{scoreProposal, scoreApprove, scoreReject, aliceRejected}, func(w *api.Tally) {
 			w.Approved, w.Compared, w.Misses, w.PersonRejections = 1, 1, 1, 1
 		}},
-		{"too late", []string{scoreProposal, aliceRejected, scoreReject}, func(w *Tally) { w.Covered = 0 }},
-		{"before and after the decision", []string{scoreProposal, scoreApprove, aliceMade, scoreReject}, func(w *Tally) { w.Approved, w.Compared, w.Saved = 1, 1, 1 }},
+		{"too late", []string{scoreProposal, aliceRejected, scoreReject}, func(w *api.Tally) { w.Covered = 0 }},
+		{"before and after the decision", []string{scoreProposal, scoreApprove, aliceMade, scoreReject}, func(w *api.Tally) { w.Approved, w.Compared, w.Saved = 1, 1, 1 }},
 		{"after the expiry", []string{
 			`{"kind":"mcp.proposal","from":"coder","id":"p","payload":"{\"expires_at\":\"2026-03-01T12:00:01Z\",\"params\":{\"name\":\"a\"}}"}`, scoreReject, aliceRejected,
-		}, func(w *Tally) { w.Covered = 0 }},
-		{"withdrawn", []string{scoreProposal, scoreApprove, `{"kind":"mcp.withdraw","from":"coder","settles":"p","payload":"{}"}`}, func(w *Tally) { w.Approved = 1 }},
-		{"taken back by a rejection", []string{scoreProposal, scoreApprove, `{"kind":"mcp.reject","from":"coder","settles":"p","payload":"{}"}`}, func(w *Tally) { w.Approved = 1 }},
-		{"pending", []string{scoreProposal}, func(w *Tally) { w.Covered = 0 }},
-		{"decided by a rule of another time", []string{scoreProposal, scoreApprove, `{"kind":"mcp.request","from":"rev2","settles":"p","by":"reviewer","payload":"{}"}`}, func(w *Tally) { w.Approved = 1 }},
-		{"by a person that the log does not name", []string{scoreProposal, scoreApprove, `{"kind":"mcp.reject","from":"bob","settles":"p","payload":"{}"}`}, func(w *Tally) {
+		}, func(w *api.Tally) { w.Covered = 0 }},
+		{"withdrawn", []string{scoreProposal, scoreApprove, `{"kind":"mcp.withdraw","from":"coder","settles":"p","payload":"{}"}`}, func(w *api.Tally) { w.Approved = 1 }},
+		{"taken back by a rejection", []string{scoreProposal, scoreApprove, `{"kind":"mcp.reject","from":"coder","settles":"p","payload":"{}"}`}, func(w *api.Tally) { w.Approved = 1 }},
+		{"pending", []string{scoreProposal}, func(w *api.Tally) { w.Covered = 0 }},
+		{"decided by a rule of another time", []string{scoreProposal, scoreApprove, `{"kind":"mcp.request","from":"rev2","settles":"p","by":"reviewer","payload":"{}"}`}, func(w *api.Tally) { w.Approved = 1 }},
+		{"by a person that the log does not name", []string{scoreProposal, scoreApprove, `{"kind":"mcp.reject","from":"bob","settles":"p","payload":"{}"}`}, func(w *api.Tally) {
 			w.Approved, w.Compared, w.Misses, w.PersonRejections = 1, 1, 1, 1
 		}},
-		{"by a participant that is no person", []string{scoreProposal, scoreApprove, `{"kind":"mcp.reject","from":"guard","settles":"p","payload":"{}"}`}, func(w *Tally) { w.Approved = 1 }},
-		{"decided", []string{scoreProposal, scoreApprove, revMade}, func(w *Tally) { w.Approved, w.Decided, w.Saved = 1, 1, 1 }},
-		{"decided without an opinion", []string{scoreProposal, revRejected}, func(w *Tally) { w.Rejected, w.Decided, w.Saved = 1, 1, 1 }},
-		{"decided otherwise than it said", []string{scoreProposal, scoreReject, revMade}, func(w *Tally) { w.Approved, w.Decided, w.Saved = 1, 1, 1 }},
-		{"undone", []string{scoreProposal, scoreApprove, revMade, undo}, func(w *Tally) {
+		{"by a participant that is no person", []string{scoreProposal, scoreApprove, `{"kind":"mcp.reject","from":"guard","settles":"p","payload":"{}"}`}, func(w *api.Tally) { w.Approved = 1 }},
+		{"decided", []string{scoreProposal, scoreApprove, revMade}, func(w *api.Tally) { w.Approved, w.Decided, w.Saved = 1, 1, 1 }},
+		{"decided without an opinion", []string{scoreProposal, revRejected}, func(w *api.Tally) { w.Rejected, w.Decided, w.Saved = 1, 1, 1 }},
+		{"decided otherwise than it said", []string{scoreProposal, scoreReject, revMade}, func(w *api.Tally) { w.Approved, w.Decided, w.Saved = 1, 1, 1 }},
+		{"undone", []string{scoreProposal, scoreApprove, revMade, undo}, func(w *api.Tally) {
 			w.Approved, w.Decided, w.Compared, w.Misses, w.PersonRejections = 1, 1, 1, 1, 1
 		}},
-		{"a rejection undone", []string{scoreProposal, revRejected, undo}, func(w *Tally) { w.Rejected, w.Decided, w.Compared, w.FalseAlarms = 1, 1, 1, 1 }},
+		{"a rejection undone", []string{scoreProposal, revRejected, undo}, func(w *api.Tally) { w.Rejected, w.Decided, w.Compared, w.FalseAlarms = 1, 1, 1, 1 }},
 		{"the decision of another undone", []string{
 			scoreProposal, scoreApprove, `{"kind":"mcp.request","from":"second","id":"d","settles":"p","by":"reviewer","payload":"{}"}`,
 			`{"kind":"reviewer.demote","from":"alice","of":"d","payload":"{\"participant_id\":\"second\"}"}`,
-		}, func(w *Tally) { w.Approved, w.Compared, w.Misses, w.PersonRejections = 1, 1, 1, 1 }},
+		}, func(w *api.Tally) { w.Approved, w.Compared, w.Misses, w.PersonRejections = 1, 1, 1, 1 }},
 		{"a demotion that names the decision of another", []string{
 			scoreProposal, scoreApprove, `{"kind":"mcp.request","from":"second","id":"d","settles":"p","by":"reviewer","payload":"{}"}`, undo,
-		}, func(w *Tally) { w.Approved = 1 }},
-		{"not for it", []string{`{"kind":"mcp.proposal","from":"coder","id":"p","payload":"{\"params\":{\"name\":\"human\"}}"}`, scoreApprove, aliceMade}, func(w *Tally) { *w = Tally{} }},
-		{"its own", []string{`{"kind":"mcp.proposal","from":"rev","id":"p","payload":"{\"params\":{\"name\":\"a\"}}"}`, scoreApprove, aliceMade}, func(w *Tally) { *w = Tally{} }},
-		{"of an unknown proposal", []string{scoreApprove, aliceMade}, func(w *Tally) { *w = Tally{} }},
-		{"on two proposals", []string{scoreProposal, `{"kind":"mcp.opinion","from":"rev","payload":"{\"verdict\":\"approve\"}"}`}, func(w *Tally) { w.Covered = 0 }},
-		{"no JSON", []string{scoreProposal, `{"kind":"mcp.opinion","from":"rev","of":"p","payload":"x"}`, `{"kind":"reviewer.demote","from":"alice","of":"p","payload":"["}`}, func(w *Tally) { w.Covered = 0 }},
+		}, func(w *api.Tally) { w.Approved = 1 }},
+		{"not for it", []string{`{"kind":"mcp.proposal","from":"coder","id":"p","payload":"{\"params\":{\"name\":\"human\"}}"}`, scoreApprove, aliceMade}, func(w *api.Tally) { *w = api.Tally{} }},
+		{"its own", []string{`{"kind":"mcp.proposal","from":"rev","id":"p","payload":"{\"params\":{\"name\":\"a\"}}"}`, scoreApprove, aliceMade}, func(w *api.Tally) { *w = api.Tally{} }},
+		{"of an unknown proposal", []string{scoreApprove, aliceMade}, func(w *api.Tally) { *w = api.Tally{} }},
+		{"on two proposals", []string{scoreProposal, `{"kind":"mcp.opinion","from":"rev","payload":"{\"verdict\":\"approve\"}"}`}, func(w *api.Tally) { w.Covered = 0 }},
+		{"no JSON", []string{scoreProposal, `{"kind":"mcp.opinion","from":"rev","of":"p","payload":"x"}`, `{"kind":"reviewer.demote","from":"alice","of":"p","payload":"["}`}, func(w *api.Tally) { w.Covered = 0 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := covered
 			c.want(&want)
-			got := scorecardOf(logOf(t, c.log...), time.Time{}).Reviewer("rev").Tally
-			got.delays = nil
-			if fmt.Sprint(got) != fmt.Sprint(want) {
+			got := scorecardOf(logOf(t, c.log...), time.Time{}).reviewer("rev").Tally
+			if got != want {
 				t.Errorf("\n%+v, want\n%+v", got, want)
 			}
 		})
@@ -156,24 +167,24 @@ func TestScorecard_RulesAndPeople(t *testing.T) {
 	), time.Time{})
 	for _, c := range []struct {
 		name string
-		got  Tally
-		want Tally
+		got  api.Tally
+		want api.Tally
 	}{
-		{"rules", s.Rules().Tally, Tally{Proposals: 3, Covered: 2, Approved: 2, Decided: 2, Saved: 2}},
-		{"rules, a", *s.Rules().Kinds["a"], Tally{Proposals: 2, Covered: 1, Approved: 1, Decided: 1, Saved: 1}},
-		{"alice", s.People()["alice"].Tally, Tally{Proposals: 2, Covered: 1, Approved: 1, Decided: 1}},
-		{"alice, a", *s.People()["alice"].Kinds["a"], Tally{Proposals: 1, Covered: 1, Approved: 1, Decided: 1}},
-		{"bob", s.People()["bob"].Tally, Tally{Proposals: 2, Covered: 1, Rejected: 1, Decided: 1}},
+		{"rules", s.Rules().Tally, api.Tally{Proposals: 3, Covered: 2, Approved: 2, Decided: 2, Saved: 2}},
+		{"rules, a", s.Rules().Kinds[0].Tally, api.Tally{Proposals: 2, Covered: 1, Approved: 1, Decided: 1, Saved: 1}},
+		{"alice", s.People()["alice"].Tally, api.Tally{Proposals: 2, Covered: 1, Approved: 1, Decided: 1}},
+		{"alice, a", s.People()["alice"].Kinds[0].Tally, api.Tally{Proposals: 1, Covered: 1, Approved: 1, Decided: 1}},
+		{"bob", s.People()["bob"].Tally, api.Tally{Proposals: 2, Covered: 1, Rejected: 1, Decided: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.got.delays = nil
-			if fmt.Sprint(c.got) != fmt.Sprint(c.want) {
+			c.got.LatencyP50, c.got.LatencyP99 = 0, 0
+			if c.got != c.want {
 				t.Errorf("\n%+v, want\n%+v", c.got, c.want)
 			}
 		})
 	}
-	if d := s.People()["alice"].Delay(0.5); d < 57*time.Second || d > 63*time.Second || s.Rules().Delay(0.5) != 0 {
-		t.Errorf("alice took %s, the rules %s", d, s.Rules().Delay(0.5))
+	if d := s.People()["alice"].LatencyP50; d < 57 || d > 63 || s.Rules().LatencyP50 != 0 {
+		t.Errorf("alice took %f s, the rules %f s", d, s.Rules().LatencyP50)
 	}
 }
 
@@ -220,8 +231,9 @@ func TestScorecard_Proof(t *testing.T) {
 				add(`{"from":"%s","settles":"p%d","by":"person","payload":"{}","kind":"%s"}`, "alice", decision)
 			}
 			s := scorecardOf(logOf(t, lines...), scoreStart.Add(time.Hour))
-			if got, want := s.Proof("rev"), (Proof{c.compared, c.sinceMiss}); got != want || s.Reviewer("rev").Proposals != 0 {
-				t.Errorf("%+v, want %+v; %d proposals counted", got, want, s.Reviewer("rev").Proposals)
+			compared, sinceMiss := s.Proof("rev")
+			if compared != c.compared || sinceMiss != c.sinceMiss || s.Reviewer("rev").Proposals != 0 {
+				t.Errorf("%d, %d since the last miss, want %d, %d; %d proposals counted", compared, sinceMiss, c.compared, c.sinceMiss, s.Reviewer("rev").Proposals)
 			}
 		})
 	}
@@ -239,8 +251,8 @@ func TestScorecard_MissIsKnownLate(t *testing.T) {
 	s := scorecardOf(logOf(t, proposal("p1"), opinion("p1"), proposal("p2"), opinion("p2"),
 		`{"kind":"mcp.request","from":"alice","settles":"p2","by":"person","payload":"{}"}`,
 		`{"kind":"mcp.reject","from":"alice","settles":"p1","by":"person","payload":"{}"}`), time.Time{})
-	if got := s.Proof("rev"); got != (Proof{2, 0}) {
-		t.Errorf("%+v", got)
+	if compared, sinceMiss := s.Proof("rev"); compared != 2 || sinceMiss != 0 {
+		t.Errorf("%d, %d since the last miss", compared, sinceMiss)
 	}
 }
 
@@ -277,11 +289,11 @@ func randomLog(r *rand.Rand, n int) (log []scored) {
 				e.Payload = []byte(pick(`{}`, `{}`, `{"edited":true}`))
 			}
 			if r.IntN(2) == 0 {
-				e.by = map[protocol.ParticipantID]string{"alice": ByPerson, "bob": ByPerson, "rev": ByReviewer, "second": ByReviewer}[e.From]
+				e.by = map[protocol.ParticipantID]ring.Decider{"alice": ring.DeciderPerson, "bob": ring.DeciderPerson, "rev": ring.DeciderReviewer, "second": ring.DeciderReviewer}[e.From]
 			}
 			decisions = append(decisions, e)
 		case roll == 10:
-			e.Kind, e.by = protocol.KindMCPRequest, pick("", ByRule)
+			e.Kind, e.by = protocol.KindMCPRequest, ring.Decider(pick("", exchange.ByRule))
 			e.Payload = fmt.Appendf(nil, `{"params":{"name":%q}}`, pick("a", "b"))
 		default:
 			e.Kind, e.From = protocol.KindReviewerDemote, "alice"
@@ -301,13 +313,13 @@ func randomLog(r *rand.Rand, n int) (log []scored) {
 // has it; "": nothing.
 func said(log []scored, at, end int, reviewer protocol.ParticipantID) (verdict string, when time.Time, own bool) {
 	p := &log[at]
-	if end < len(log) && log[end].From == reviewer && log[end].Kind != protocol.KindMCPWithdraw && log[end].by != ByPerson {
+	if end < len(log) && log[end].From == reviewer && log[end].Kind != protocol.KindMCPWithdraw && log[end].by != ring.DeciderPerson {
 		if log[end].Kind == protocol.KindMCPRequest {
 			return "approve", log[end].TS, true
 		}
 		return "reject", log[end].TS, true
 	}
-	expires := expiry(p.ParsePayload())
+	expires := exchange.ExpiresAt(p.ParsePayload())
 	for i := at + 1; i < end; i++ {
 		x := &log[i]
 		if x.Kind == protocol.KindMCPOpinion && x.From == reviewer && x.Correlation.Names(p.ID) {
@@ -328,7 +340,7 @@ func judged(log []scored, at, end int) (verdict string, position protocol.Seq) {
 	d := &log[end]
 	approved := d.Kind == protocol.KindMCPRequest && !d.ParsePayload().Get("edited").Bool()
 	words := map[bool]string{true: "approve", false: "reject"}
-	if slices.Contains(testPanel.Reviewers, d.From) {
+	if slices.Contains(testPanel.reviewers, d.From) {
 		for i := len(log) - 1; i > end; i-- {
 			x := &log[i]
 			if x.Kind == protocol.KindReviewerDemote && x.Correlation.Names(d.ID) && protocol.ParticipantIn(x.ParsePayload(), "participant_id") == d.From {
@@ -340,15 +352,15 @@ func judged(log []scored, at, end int) (verdict string, position protocol.Seq) {
 		}
 		return words[!approved], position
 	}
-	if !testPanel.IsPerson(d.From) {
+	if !testPanel.isPerson(d.From) {
 		return "", 0
 	}
 	return words[approved], d.Seq
 }
 
 // plainScore reads the log for one reviewer, proposal by proposal.
-func plainScore(log []scored, since time.Time, reviewer protocol.ParticipantID) (sum map[string]Tally, proof Proof, delays []time.Duration) {
-	sum = make(map[string]Tally)
+func plainScore(log []scored, since time.Time, reviewer protocol.ParticipantID) (sum map[string]api.Tally, proof [2]int, delays []time.Duration) {
+	sum = make(map[string]api.Tally)
 	var demoted protocol.Seq
 	for i := range log {
 		if log[i].Kind == protocol.KindReviewerDemote && protocol.ParticipantIn(log[i].ParsePayload(), "participant_id") == reviewer {
@@ -362,7 +374,7 @@ func plainScore(log []scored, since time.Time, reviewer protocol.ParticipantID) 
 	var compared []comparison
 	for at := range log {
 		p := &log[at]
-		if p.Kind != protocol.KindMCPProposal || p.From == reviewer || !testPanel.Judges(reviewer, &p.Envelope, p.ParsePayload()) {
+		if p.Kind != protocol.KindMCPProposal || p.From == reviewer || !testPanel.judges(reviewer, nil, p.ParsePayload()) {
 			continue
 		}
 		end := at + 1
@@ -405,10 +417,10 @@ func plainScore(log []scored, since time.Time, reviewer protocol.ParticipantID) 
 	}
 	slices.SortFunc(compared, func(a, b comparison) int { return cmp.Compare(a.at, b.at) })
 	for _, c := range compared {
-		proof.Compared++
-		proof.SinceMiss++
+		proof[0]++
+		proof[1]++
 		if c.miss {
-			proof.SinceMiss = 0
+			proof[1] = 0
 		}
 	}
 	return sum, proof, delays
@@ -418,27 +430,25 @@ func plainScore(log []scored, since time.Time, reviewer protocol.ParticipantID) 
 // everything up.
 func TestScorecard_Plain(t *testing.T) {
 	r := testkit.Rand(t)
-	var seen Tally
+	var seen tally
 	for n := range 300 {
 		log := randomLog(r, 150)
 		since := scoreStart.Add(time.Duration(r.IntN(100)) * time.Minute)
 		s := scorecardOf(log, since)
-		for _, id := range testPanel.Reviewers {
+		for _, id := range testPanel.reviewers {
 			want, proof, delays := plainScore(log, since, id)
-			score := s.Reviewer(id)
-			got := map[string]Tally{}
-			for kind, x := range maps.All(score.Kinds) {
-				got[kind] = *x
+			score := s.reviewer(id)
+			got := map[string]api.Tally{}
+			for kind, x := range score.kinds {
+				got[kind] = x.Tally
 			}
 			if len(got) > 0 {
 				got[""] = score.Tally
 			}
-			for kind, x := range got {
-				x.delays = nil
-				got[kind] = x
-			}
-			if fmt.Sprint(got) != fmt.Sprint(want) || s.Proof(id) != proof {
-				t.Fatalf("log %d, %s since %s:\n%+v %+v, want\n%+v %+v", n, id, since, got, s.Proof(id), want, proof)
+			var shown [2]int
+			shown[0], shown[1] = s.Proof(id)
+			if !maps.Equal(got, want) || shown != proof {
+				t.Fatalf("log %d, %s since %s:\n%+v %d, want\n%+v %d", n, id, since, got, shown, want, proof)
 			}
 			total := got[""]
 			seen.add(&total)
@@ -447,9 +457,9 @@ func TestScorecard_Plain(t *testing.T) {
 				if len(delays) == 0 {
 					continue
 				}
-				exact := delays[int(math.Ceil(share*float64(len(delays))))-1]
-				if d := score.Delay(share); math.Abs(float64(d-exact)) > 0.05*float64(exact) {
-					t.Fatalf("log %d, %s: %v took %s, want %s", n, id, share, d, exact)
+				exact := delays[int(math.Ceil(share*float64(len(delays))))-1].Seconds()
+				if d := score.latency(share); math.Abs(d-exact) > 0.05*exact {
+					t.Fatalf("log %d, %s: %v took %f s, want %f", n, id, share, d, exact)
 				}
 			}
 		}
@@ -464,15 +474,16 @@ func TestScorecard_Plain(t *testing.T) {
 // TestScorecard_Bounds checks that what a scorecard holds is counted, and is let go with each
 // proposal.
 func TestScorecard_Bounds(t *testing.T) {
-	s := NewScorecard(testPanel, time.Time{})
+	s := newScorecard(testPanel, time.Time{})
 	seq := protocol.Seq(1 << 30)
 	add := func(kind protocol.Kind, from, id, of, settles, payload string) {
 		seq--
-		e := protocol.Envelope{Kind: kind, From: protocol.ParticipantID(from), ID: protocol.ID(id), Seq: seq, TS: scoreStart, Payload: []byte(payload)}
+		e := scored{settles: protocol.ID(settles), by: ring.DeciderPerson}
+		e.Envelope = protocol.Envelope{Kind: kind, From: protocol.ParticipantID(from), ID: protocol.ID(id), Seq: seq, TS: scoreStart, Payload: []byte(payload)}
 		if of != "" {
 			e.Correlation = protocol.CorrelateTo(protocol.ID(of))
 		}
-		s.Add(&e, protocol.ID(settles), ByPerson)
+		s.add(e.entry())
 	}
 	for i := range 1000 {
 		p := fmt.Sprint("p", i)
@@ -481,10 +492,11 @@ func TestScorecard_Bounds(t *testing.T) {
 		add(protocol.KindMCPOpinion, "rev", "", p, "", `{"verdict":"reject"}`)
 		add(protocol.KindMCPProposal, "coder", p, "", "", fmt.Sprintf(`{"params":{"name":"tool%d"}}`, i))
 	}
-	if len(s.open) != 0 || len(s.Reviewer("rev").Kinds) != maxKinds+1 || s.Reviewer("rev").Kinds[otherKinds].Misses != 0 || s.Reviewer("rev").AgreedRejections != 1000 {
-		t.Errorf("%d open, %d kinds, %+v", len(s.open), len(s.Reviewer("rev").Kinds), s.Reviewer("rev").Tally)
+	rev := s.Reviewer("rev")
+	if len(s.open) != 0 || len(rev.Kinds) != maxKinds+1 || rev.Kinds[0].Kind != otherKinds || rev.Kinds[0].Misses != 0 || rev.AgreedRejections != 1000 {
+		t.Errorf("%d open, %d kinds, %+v", len(s.open), len(rev.Kinds), rev.Tally)
 	}
-	if all := s.People()["alice"].Kinds[otherKinds]; all.Proposals != 1000-maxKinds || all.Covered != all.Proposals {
+	if all := s.People()["alice"].Kinds[0]; all.Proposals != 1000-maxKinds || all.Covered != all.Proposals {
 		t.Errorf("%+v", all)
 	}
 	settledSize := s.Size()
