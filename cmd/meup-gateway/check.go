@@ -39,17 +39,19 @@ participant without usable capabilities) do not change the exit code.`,
 			}
 			cfg, faults := config.Load(file)
 			runs := cfg != nil && !config.HasErrors(faults)
+			mistakes := 0
 			for i := range faults {
 				if faults[i].Mistake && !lenient {
 					faults[i].Severity = config.Error
+					mistakes++
 				}
 				fmt.Fprintln(c.OutOrStdout(), faults[i])
 			}
 			switch {
 			case !runs:
 				return errReported
-			case config.HasErrors(faults):
-				fmt.Fprintln(c.ErrOrStderr(), "meup-gateway: serve accepts this file with warnings, and so does check --lenient")
+			case mistakes > 0:
+				fmt.Fprintf(c.ErrOrStderr(), "meup-gateway: %s; serve accepts this file with warnings, and so does check --lenient\n", textutil.Count(mistakes, "error"))
 				return errReported
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no errors\n", file, textutil.Count(len(cfg.Spaces), "space"))

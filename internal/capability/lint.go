@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/kit/glob"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -43,6 +44,14 @@ func Lint(holder protocol.ParticipantID, caps []*Capability, known []protocol.Pa
 		l.report("%s can do nothing: no capability allows anything", holder)
 	}
 	return l.findings
+}
+
+// LintCall is Lint for a pattern of calls. deny: it has the sense of a deny rule.
+func LintCall(c *Capability, deny bool, known []protocol.ParticipantID) []Finding {
+	if deny {
+		c = c.asDeny()
+	}
+	return slices.DeleteFunc(Lint("", []*Capability{c}, known), func(f Finding) bool { return f.Index < 0 })
 }
 
 type linter struct {
@@ -106,14 +115,24 @@ func (p *Pattern) relativePaths() bool {
 
 // tool returns the tool whose calls the pattern of a payload matches; "": several.
 func (p *Pattern) tool() string {
-	for _, key := range []string{"params", "name"} {
-		i := slices.IndexFunc(p.fields, func(f field) bool { return f.key.class == keyName && f.key.name == key })
-		if i < 0 {
-			return ""
+	return p.named("params").named("name").exactly()
+}
+
+// named returns the pattern of a field; nil: there is none.
+func (p *Pattern) named(name string) *Pattern {
+	if p != nil {
+		for i := range p.fields {
+			if k := &p.fields[i].key; k.class == keyName && k.name == name {
+				return &p.fields[i].value
+			}
 		}
-		p = &p.fields[i].value
 	}
-	if p.class == classText && p.text.class == textExact && !p.text.negate {
+	return nil
+}
+
+// exactly returns the only text that the pattern matches; "": several, or none.
+func (p *Pattern) exactly() string {
+	if p != nil && p.class == classText && p.text.class == textExact && !p.text.negate {
 		return p.text.exact
 	}
 	return ""
@@ -256,6 +275,12 @@ var rpcFields = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 // proposalFields are further fields of a proposal.
 var proposalFields = []string{"participant_id", "expires_at"}
 
+// callFields are the parameters of tools/call, likeCallFields those of other methods that are spelled like them.
+var (
+	callFields     = []string{"name", "arguments", "_meta", "task"}
+	likeCallFields = []string{"argument", "taskId"}
+)
+
 // unknownFields reports fields that MCP payloads do not have. Most of them are
 // one level too high.
 func (l *linter) unknownFields(kind protocol.Kind, p *Pattern) {
@@ -265,6 +290,16 @@ func (l *linter) unknownFields(kind protocol.Kind, p *Pattern) {
 	for _, name := range p.Names() {
 		if !slices.Contains(rpcFields, name) && (kind != protocol.KindMCPProposal || !slices.Contains(proposalFields, name)) {
 			l.mistake("the payload of %s has no field %s; does it belong inside params?", kind, name)
+		}
+	}
+	params, method := p.named("params"), p.named("method")
+	if params == nil || method != nil && method.exactly() != "tools/call" {
+		return
+	}
+	for _, name := range params.Names() {
+		misspelled := method != nil || textutil.Closest(name, callFields) != "" && !slices.Contains(likeCallFields, name)
+		if misspelled && !slices.Contains(callFields, name) {
+			l.mistake("the parameters of a call have no field %s; %s", name, textutil.Suggest(name, callFields))
 		}
 	}
 }

@@ -34,6 +34,10 @@ func TestLint(t *testing.T) {
 		{[]string{`{"kind":"chat","payload":["!x",5]}`, "chat"}, []string{"0: the payload is an object"}},
 		{[]string{`{"kind":"mcp.request","payload":{"params":"x"}}`}, nil},
 		{[]string{`{"kind":"mcp.request","payload":{"name":"x"}}`}, []string{"0: inside params"}},
+		{[]string{`{"kind":"mcp.request","payload":{"params":{"names":"x"}}}`}, []string{`0: no field names; did you mean "name"?`}},
+		{[]string{`{"kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"x","args":{"y":1}}}}`}, []string{`0: no field args; it is one of name, arguments, `}},
+		{[]string{`{"kind":"mcp.request","payload":{"params":{"Name":"x"}},"deny":true}`, "chat"}, []string{`0: no field Name; did you mean "name"?`}},
+		{[]string{`{"kind":"mcp.request","payload":{"params":{"argument":"x","uri":"y","n*":"z"}}}`, `{"kind":"mcp.request","payload":{"method":"x/y","params":{"names":"x"}}}`, withArguments(`{"names":"x"}`)}, nil},
 		{[]string{`{"kind":"observe","to":"alice"}`}, []string{"0: right to read"}},
 		{[]string{`{"kind":"x.y","payload":{"a":"/tmp/"}}`}, []string{`0: a folder and what is in it is "/tmp/**"`}},
 		{[]string{`{"kind":"x.y","payload":{"a":["!a","!b"]}}`}, []string{"0: matches every text"}},
@@ -74,7 +78,7 @@ func TestLint_Mistakes(t *testing.T) {
 	for text, want := range map[string]bool{
 		"reasonning/*": true, "system.welcome": true, `{"kind":"mcp.request","payload":{"methd":"tools/call"}}`: true, `{"kind":"chat","payload":"x"}`: true,
 		`{"kind":"mcp.request","payload":{"params":{"name":"Bash","arguments":{"command":"git *"}}}}`: true, withArguments(`{"command":"git *"}`): false,
-		`{"kind":"chat","to":"bob"}`: false, `{"kind":"observe","to":"alice"}`: false, `{"kind":"x.y","payload":{"a":"/tmp/"}}`: false,
+		`{"kind":"mcp.request","payload":{"params":{"names":"Bash"}}}`: true, `{"kind":"chat","to":"bob"}`: false, `{"kind":"observe","to":"alice"}`: false, `{"kind":"x.y","payload":{"a":"/tmp/"}}`: false,
 	} {
 		findings := Lint("alice", all(t, text, "x.other"), []protocol.ParticipantID{"alice"})
 		if len(findings) != 1 || findings[0].Mistake != want {

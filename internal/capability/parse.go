@@ -52,6 +52,24 @@ func ParseJSON(text []byte) (*Capability, error) {
 	return Parse(doc.Root())
 }
 
+// ParseCall is ParseJSON for a pattern of calls, whose kind may be absent.
+func ParseCall(text []byte) (*Capability, error) {
+	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
+	if err == nil && doc.Root().Type() == protocol.TypeObject && !doc.Root().Get("kind").Exists() {
+		members := doc.Root().Raw()[1:]
+		text = protocol.AppendString([]byte(`{"kind":`), string(protocol.KindMCPRequest))
+		if doc.Root().Len() > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, members...)
+	}
+	c, err := ParseJSON(text)
+	if err == nil && !c.Selects(protocol.KindMCPRequest) {
+		return nil, fmt.Errorf("it matches no call: leave kind out, or write kind: %s", protocol.KindMCPRequest)
+	}
+	return c, err
+}
+
 func (c *Capability) parseObject(p *patternParser, v protocol.Value) {
 	kind := v.Get("kind")
 	if !kind.Exists() {

@@ -186,7 +186,7 @@ func (c *scoped) same() []Scope {
 // folder, or of the same host.
 func (c *scoped) similar() []Scope {
 	args := map[string]any{}
-	var words, free []string
+	var free []string
 	command := false
 	for name, v := range c.args.Members {
 		key := name.Text()
@@ -207,10 +207,10 @@ func (c *scoped) similar() []Scope {
 			return nil // nothing limits this argument
 		}
 		args[key] = map[string]any{matcher: value}
-		words = append(words, describe(matcher, value))
 		free = append(free, open[matcher]...)
 	}
-	if words == nil {
+	like := c.compile(c.params(args, nil)) // it says what the typed patterns mean
+	if len(args) == 0 || like == nil {
 		return nil
 	}
 	for name, v := range c.args.Members {
@@ -224,7 +224,7 @@ func (c *scoped) similar() []Scope {
 		}
 		args[key] = pattern
 	}
-	title := strings.Join(words, "; ")
+	title := strings.Join(like.Words(), "; ")
 	if !command {
 		title = c.name() + " for " + title
 	}
@@ -291,24 +291,6 @@ func hostOf(text string) map[string]any {
 		value["port"] = port
 	}
 	return value
-}
-
-// describe puts a typed pattern into words; "": it is not valid.
-func describe(matcher string, value map[string]any) string {
-	text, err := json.Marshal(map[string]any{matcher: value})
-	if err != nil {
-		return ""
-	}
-	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
-	if err != nil {
-		return ""
-	}
-	p := &patternParser{}
-	pattern := p.pattern("", doc.Root(), 1, false)
-	if p.Err() != nil {
-		return ""
-	}
-	return pattern.typed.String()
 }
 
 // name names the tool or the method in a title.

@@ -9,9 +9,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// typed is a pattern that matches a text by what it means. One of its fields is set.
+// typed is a pattern that matches a text by what it means. One of shell, path and url is set.
 type typed struct {
 	shell *argument.Shell
+	seen  *argument.Shell // of shell, for modeSeen
 	path  *argument.Path
 	url   *argument.URL
 	cost  int // steps of a comparison with another pattern
@@ -42,6 +43,9 @@ func (p *patternParser) matcher(out *Pattern, pointer, name string, v protocol.V
 	switch name {
 	case "$shell":
 		t.shell, err = argument.ParseShell(v)
+		if err == nil {
+			t.seen = t.shell.Seen()
+		}
 	case "$path":
 		t.path, err = argument.ParsePath(v)
 	case "$url":
@@ -113,11 +117,10 @@ func (t *typed) matchWords(v protocol.Value, m Mode, w *Work) bool {
 
 // denies matches a command in a deny rule.
 func (t *typed) denies(c *argument.Command, m Mode, w *Work) bool {
-	shell := t.shell
 	if m&modeSeen != 0 {
-		shell = shell.Seen()
+		return t.seen.Denies(c, w.place)
 	}
-	return shell.Denies(c, w.place)
+	return t.shell.Denies(c, w.place)
 }
 
 // covers reports whether t, in an allowing rule, certainly matches every text that u matches.

@@ -114,10 +114,10 @@ func (s *Space) panel(d *authority.Deciders) panel {
 		if reviewer != "" && !entry.VisibleTo(visibility[reviewer]) {
 			return false
 		}
-		if limits && st.MayCall(e.From, e, payload, e.TS).Allowed {
+		if limits && st.MayCall(e, payload, e.TS).Allowed {
 			return false // a budget or a loop asked, and people alone answer that
 		}
-		call := st.Config.ProposedCall(e, payload)
+		call := st.Config.ProposedCall(e.From, e, payload, authority.HostOf(payload))
 		return d.Judges(reviewer, &call)
 	}
 	return p

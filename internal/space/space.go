@@ -144,8 +144,7 @@ func (s *Space) Directory() authority.Directory { return s.state.Load().Director
 
 // MayDecide reports whether the rights of a participant allow it to decide on a proposal.
 func (s *Space) MayDecide(id protocol.ParticipantID, p *protocol.Envelope) bool {
-	st := s.state.Load()
-	return st.MayDecide(id, p, s.now()) && (st.IsPerson(id, s.now()) || s.AskedBecause(p) == "")
+	return s.state.Load().MayDecide(s.usage.Load(), id, p, s.now())
 }
 
 // RejectsProposal returns why a rule of the deciders rejects a proposal of a participant, as a

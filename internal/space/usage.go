@@ -93,11 +93,7 @@ func (s *Space) readDay(ctx context.Context, u *authority.Usage, upTo protocol.S
 // the proposer allow it, for people: "coder has used 5.00 of 5.00 USD today". "": they do not,
 // or not any more.
 func (s *Space) AskedBecause(p *protocol.Envelope) string {
-	u := s.usage.Load()
-	if u == nil {
-		return ""
-	}
-	return s.state.Load().AskedBecause(u, p, p.ParsePayload(), s.now())
+	return s.state.Load().AskedBecause(s.usage.Load(), p, p.ParsePayload(), s.now())
 }
 
 // Budgets returns the budgets that a participant may see: that of the space, its own, and those of

@@ -137,26 +137,21 @@ func (p *rulesParser) rule(n ast.Node) error {
 	return nil
 }
 
-// pattern compiles a pattern of calls, which is a capability without a kind.
+// pattern compiles a pattern of calls.
 func (p *rulesParser) pattern(n ast.Node, deny bool) (*capability.Capability, error) {
 	var fields map[string]any
 	if err := yaml.NodeToValue(n, &fields); err != nil || fields == nil {
 		return nil, located(p.name, n.GetToken(), errors.New("a pattern has payload, to or context, as a capability for mcp.request"))
 	}
-	for _, key := range []string{"kind", "deny"} {
-		if _, given := fields[key]; given {
-			return nil, located(p.name, n.GetToken(), fmt.Errorf("leave %s out: a pattern is about mcp.request, and reject denies", key))
-		}
+	if _, given := fields["deny"]; given {
+		return nil, located(p.name, n.GetToken(), errors.New("leave deny out: reject denies"))
 	}
-	fields["kind"] = protocol.KindMCPRequest
-	if deny {
-		fields["deny"] = true
-	}
+	fields["deny"] = deny
 	text, err := json.Marshal(fields)
 	if err != nil {
 		return nil, located(p.name, n.GetToken(), errors.New("keys must be texts"))
 	}
-	c, err := capability.ParseJSON(text)
+	c, err := capability.ParseCall(text)
 	var where *capability.PatternError
 	if errors.As(err, &where) {
 		return nil, located(p.name, nodeAt(n, where.Pointer).GetToken(), err)
@@ -164,7 +159,7 @@ func (p *rulesParser) pattern(n ast.Node, deny bool) (*capability.Capability, er
 	if err != nil {
 		return nil, located(p.name, n.GetToken(), err)
 	}
-	for _, f := range capability.Lint("", []*capability.Capability{c}, nil) {
+	for _, f := range capability.LintCall(c, false, nil) {
 		if f.Mistake {
 			return nil, located(p.name, n.GetToken(), errors.New(f.Message))
 		}

@@ -85,7 +85,7 @@ func parse(text string, depth int) *Command {
 	case len(text) > MaxCommand:
 		r.hide("it is longer than 64 KiB")
 		return r.command
-	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }):
+	case hasControl(text):
 		r.hide("it contains a control character")
 		return r.command
 	case strings.Contains(text, "\\\n") && continued.MatchString(text):
@@ -104,6 +104,7 @@ func parse(text string, depth int) *Command {
 		return r.command
 	}
 	r.folder(tree)
+	r.command.calls = make([]simple, 0, 2*len(tree.Stmts))
 	if strings.Contains(text, "(") || strings.Contains(text, "function") {
 		syntax.Walk(tree, func(n syntax.Node) bool {
 			if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
@@ -135,6 +136,16 @@ func parse(text string, depth int) *Command {
 	return r.command
 }
 
+// hasControl reports whether a text has a control character other than tabs and line breaks.
+func hasControl(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
 // parseBash parses a text. A fault of the parser is an error: the text is a stranger's.
 func parseBash(text string) (tree *syntax.File, err error) {
 	p := parsers.Get().(*syntax.Parser) //nolint:forcetypeassert // the pool holds nothing else
@@ -151,6 +162,7 @@ func parseBash(text string) (tree *syntax.File, err error) {
 // collector collects the parts of a command from its syntax tree.
 type collector struct {
 	command   *Command
+	words     []word // of its commands, as far as they are allocated together
 	text      string
 	depth     int
 	functions []string // declared anywhere
@@ -291,11 +303,18 @@ func (r *collector) call(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
 	}
-	x := simple{moved: r.moved, dir: r.entered, depth: r.depth, source: r.text[c.Args[0].Pos().Offset():c.End().Offset()], words: make([]word, 0, len(c.Args))}
+	x := simple{moved: r.moved, dir: r.entered, depth: r.depth, source: r.text[c.Args[0].Pos().Offset():c.End().Offset()]}
 	for _, w := range c.Args {
-		r.data(w)
-		x.words = append(x.words, unquote(w, false))
+		r.data(w) // has commands of its own
 	}
+	if len(c.Args) > cap(r.words)-len(r.words) {
+		r.words = make([]word, 0, max(len(c.Args), min(len(r.text)/8, maxTogether)))
+	}
+	first := len(r.words)
+	for _, w := range c.Args {
+		r.words = append(r.words, unquote(w, false))
+	}
+	x.words = slices.Clip(r.words[first:])
 	name := &x.words[0]
 	for i := range x.words { // command and builtin run the builtin that they name
 		name = &x.words[i]
@@ -324,13 +343,18 @@ func (r *collector) call(c *syntax.CallExpr) {
 			r.hide(name.text + " evaluates a text")
 		}
 	case name.text == "cd" || name.text == "chdir" || name.text == "pushd" || name.text == "popd":
-		first := len(r.command.calls) == 0
-		r.moved = r.moved || !first || !r.fixed
+		r.moved = r.moved || len(r.command.calls) > 0 || !r.fixed
 		r.entered = r.dir
 		r.wanders = r.wanders || r.repeats > 0 || len(r.functions) > 0
 	}
+	if len(r.command.calls) == cap(r.command.calls) {
+		r.command.calls = slices.Grow(r.command.calls, max(1, len(r.command.calls)))
+	}
 	r.command.calls = append(r.command.calls, x)
 }
+
+// maxTogether bounds the words that are allocated together.
+const maxTogether = 256
 
 // isSubscript reports whether a word has a subscript with a command, which a builtin runs if it takes
 // the word as the name of a variable or as arithmetic.
@@ -373,7 +397,7 @@ func (r *collector) loop(c *syntax.ForClause) {
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
 		name := l.Name.Value
-		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") != "" || slices.Contains(lowerCase, name) {
+		if strings.ContainsFunc(name, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) || slices.Contains(lowerCase, name) {
 			r.command.vars = append(r.command.vars, name)
 		}
 		for _, w := range l.Items {
@@ -436,7 +460,7 @@ func (r *collector) declaration(c *syntax.DeclClause) {
 
 // redirection reads a redirection. Files are collected, descriptors and /dev/null are free.
 func (r *collector) redirection(x *syntax.Redirect) {
-	if x.N != nil && strings.Trim(x.N.Value, "0123456789") != "" {
+	if x.N != nil && !isDigits(x.N.Value) {
 		r.command.vars = append(r.command.vars, strings.Trim(x.N.Value, "{}"))
 	}
 	switch x.Op {
@@ -454,7 +478,7 @@ func (r *collector) redirection(x *syntax.Redirect) {
 	}
 	r.data(x.Word)
 	name := unquote(x.Word, false)
-	descriptor := (x.Op == syntax.DplIn || x.Op == syntax.DplOut) && (name.text == "-" || strings.Trim(name.text, "0123456789") == "") // for zsh 2- is a file
+	descriptor := (x.Op == syntax.DplIn || x.Op == syntax.DplOut) && (name.text == "-" || isDigits(name.text)) // for zsh 2- is a file
 	f := file{name: name, moved: r.moved, source: r.text[x.Pos().Offset():x.Word.End().Offset()]}
 	reads := x.Op == syntax.RdrIn || x.Op == syntax.DplIn || x.Op == syntax.RdrInOut
 	writes := !reads || x.Op == syntax.RdrInOut
@@ -487,7 +511,12 @@ func freeFile(name string, write bool) bool {
 		return !write
 	}
 	n, ok := strings.CutPrefix(name, "/dev/fd/")
-	return ok && n != "" && strings.Trim(n, "0123456789") == "" && (!write || n == "1" || n == "2")
+	return ok && n != "" && isDigits(n) && (!write || n == "1" || n == "2")
+}
+
+// isDigits reports whether a text has nothing but digits.
+func isDigits(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c < '0' || c > '9' })
 }
 
 // isSplit reports whether a part of a word may become several words.
@@ -529,7 +558,7 @@ func (r *collector) test(x syntax.TestExpr) {
 func (r *collector) number(x syntax.TestExpr) {
 	if w, ok := x.(*syntax.Word); ok {
 		u := unquote(w, false)
-		if !u.unsure && u.text != "" && strings.Trim(u.text, "0123456789") == "" {
+		if !u.unsure && u.text != "" && isDigits(u.text) {
 			return
 		}
 	}
@@ -554,7 +583,7 @@ func (r *collector) arithmetic(x syntax.ArithmExpr) {
 		case text == "":
 			r.data(x)
 			r.hide("arithmetic evaluates a text")
-		case strings.Trim(text, "0123456789") != "":
+		case !isDigits(text):
 			r.unclear("arithmetic reads a variable")
 		}
 	default:
@@ -642,7 +671,7 @@ func likely(name string) string {
 
 // unversioned returns the name of a program without a version at its end.
 func unversioned(name string) string {
-	if short := strings.TrimRight(name, "0123456789.-"); short != "" {
+	if short := strings.TrimRightFunc(name, func(c rune) bool { return c >= '0' && c <= '9' || c == '.' || c == '-' }); short != "" {
 		return short
 	}
 	return name

@@ -68,6 +68,16 @@ func shellRule(t testing.TB, place, source string) *Shell {
 	return rule
 }
 
+// A program with a relative path is another one after cd, but not if that is in a subshell of its words.
+func TestShell_FolderOfProgram(t *testing.T) {
+	rule := shellRule(t, "rule", `{"commands":["./diff * *","cd *","ls"]}`)
+	for text, want := range map[string]bool{"./diff a <(cd b && ls)": true, "./diff a b; cd c": true, "cd c && ./diff a b": false, "cd c; ./diff a b": false} {
+		if got := rule.Allows(Parse(text), Place{}); got != want {
+			t.Errorf("%q is allowed: %t", text, got)
+		}
+	}
+}
+
 func TestShell_Evasions(t *testing.T) {
 	list := examples(t, "evasions.txt")
 	if len(list) < 300 {

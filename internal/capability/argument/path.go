@@ -114,56 +114,79 @@ func (p *Path) Cost(n int) int {
 }
 
 // Match reports whether the text is one of the paths, and so is what it leads to by symbolic links.
-func (p *Path) Match(text string, at Place) Verdict {
-	verdict := p.match(text, at)
-	real, ok := at.Real[text]
-	if !ok {
-		return verdict
+func (p *Path) Match(text string, at Place) Verdict { return p.in(at).match(text) }
+
+// placed is a Path in a place.
+type placed struct {
+	*Path
+	real          map[string]string
+	dir           location
+	okDir, okRoot bool
+	tops          []location // of below
+}
+
+// in returns the path in a place; nil for nil.
+func (p *Path) in(at Place) *placed {
+	if p == nil {
+		return nil
 	}
-	other := p.match(real, at)
-	if verdict != other {
+	x := &placed{Path: p, real: at.Real, tops: make([]location, len(p.below))}
+	x.dir, x.okDir = readStart(at.Dir)
+	var root location
+	root, x.okRoot = readStart(at.Root)
+	for i, below := range p.below {
+		x.tops[i], _ = below.from(root) // it has no .. that could fail
+	}
+	return x
+}
+
+func (p *placed) match(text string) Verdict {
+	verdict := p.matchOne(text)
+	real, ok := p.real[text]
+	if ok && verdict != p.matchOne(real) {
 		return Maybe
 	}
 	return verdict
 }
 
-func (p *Path) match(text string, at Place) Verdict {
+func (p *placed) matchOne(text string) Verdict {
 	argument, err := readArgument(text)
 	if err != nil {
 		return Maybe
 	}
-	dir, okDir := readStart(at.Dir)
-	root, okRoot := readStart(at.Root)
-	l, ok := argument.from(dir)
-	if !ok || !okDir && argument.kind == relative {
+	l, ok := argument.from(p.dir)
+	if !ok || !p.okDir && argument.kind == relative {
 		return Maybe
 	}
-	loose := l.loose()
 	verdict := No
 	var starts []int // where the part of the path begins that globs are compared with
-	for _, below := range p.below {
-		top, _ := below.from(root) // it has no .. that could fail
+	for i, below := range p.below {
+		top := p.tops[i]
 		switch {
-		case top.kind != l.kind || l.up > 0 || !okRoot && below.kind == relative:
+		case top.kind != l.kind || l.up > 0 || !p.okRoot && below.kind == relative:
 			verdict = Maybe
 		case l.in(top):
 			start := len(top.segments) - len(below.segments)
 			if !slices.Contains(starts, start) {
 				starts = append(starts, start)
 			}
-		case len(l.segments) >= len(top.segments) && loose.in(top.loose()):
+		case len(l.segments) >= len(top.segments) && l.loose().in(top.loose()):
 			verdict = Maybe
 		}
 	}
 	for _, start := range starts {
-		verdict = max(verdict, p.spares(l, loose, start))
+		verdict = max(verdict, p.spares(l, start))
 	}
 	return verdict
 }
 
 // spares is Yes if no glob excludes a path, and Maybe if one does only for some file systems
 // or places.
-func (p *Path) spares(l, loose location, start int) Verdict {
+func (p *Path) spares(l location, start int) Verdict {
+	if len(p.not) == 0 {
+		return Yes
+	}
+	loose := l.loose()
 	part, loosePart := globText(l.segments[start:]), globText(loose.segments[start:])
 	whole, looseWhole := globText(l.segments), globText(loose.segments)
 	verdict := Yes
@@ -254,9 +277,9 @@ func readLocation(text string) (location, error) {
 		return location{}, errors.New("it has a control character")
 	case strings.TrimSpace(text) != text:
 		return location{}, errors.New("it begins or ends with a blank, which some tools remove")
-	case hiddenSyntax.MatchString(text):
+	case strings.Contains(text, "%") && hiddenSyntax.MatchString(text):
 		return location{}, errors.New("it has a percent encoding; write the character itself")
-	case driveStart.MatchString(text):
+	case len(text) > 1 && text[1] == ':' && driveStart.MatchString(text):
 		l.kind, l.segments = drive, []string{text[:2]}
 		rest = strings.ReplaceAll(text[2:], `\`, "/")
 	case strings.Contains(text, `\`):
@@ -271,9 +294,11 @@ func readLocation(text string) (location, error) {
 	case text[0] == '$' || text[0] == '%':
 		return location{}, errors.New("it begins with a variable; write its value")
 	}
-	if strings.Count(rest, "/") >= maxSegments {
+	separators := strings.Count(rest, "/")
+	if separators >= maxSegments {
 		return location{}, fmt.Errorf("it has more than %d segments", maxSegments)
 	}
+	l.segments = slices.Grow(l.segments, 1+separators)
 	for segment := range strings.SplitSeq(rest, "/") {
 		switch {
 		case segment == "" || segment == ".":
@@ -285,7 +310,7 @@ func readLocation(text string) (location, error) {
 			return location{}, fmt.Errorf("the segment %q ends with a dot or space, which Windows ignores", segment)
 		case strings.Contains(segment, ":"):
 			return location{}, fmt.Errorf("the segment %q has a colon, which Windows reads as a drive or stream", segment)
-		case shortName.MatchString(segment):
+		case strings.Contains(segment, "~") && shortName.MatchString(segment):
 			return location{}, fmt.Errorf("the segment %q may be the short name of another", segment)
 		case strings.Contains(segment, "..") && strings.ContainsAny(segment, "{,;}"):
 			return location{}, fmt.Errorf("the segment %q has .. in a list", segment)
@@ -343,7 +368,7 @@ func (l location) from(place location) (location, bool) {
 	if l.kind != relative {
 		return l, true
 	}
-	out := location{kind: place.kind, segments: slices.Clone(place.segments)}
+	out := location{kind: place.kind, segments: append(make([]string, 0, len(place.segments)+len(l.segments)), place.segments...)}
 	for range l.up {
 		if !out.ascend() {
 			return location{}, false

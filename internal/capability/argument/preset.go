@@ -1,9 +1,11 @@
 package argument
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // readers are the commands of the preset "read", with the options that keep them reading. What is not
@@ -232,7 +234,7 @@ func readsOnly(words []string) (operands []string, ok bool) {
 	if name == "test" || name == "[" {
 		return testReads(name, args)
 	}
-	u := newUsage(name)
+	u := usages()[name]
 	c, ok := u.parse(args)
 	if !ok || !plain(name, args, c.operands) {
 		return nil, false
@@ -254,15 +256,29 @@ func readsOnly(words []string) (operands []string, ok bool) {
 	return append(c.files, slices.DeleteFunc(c.operands, func(w string) bool { return w == "-" })...), true
 }
 
+// severalWords are the programs with entries of more than one word.
+var severalWords = sync.OnceValue(func() map[string]bool {
+	m := make(map[string]bool)
+	for name := range readers {
+		first, _, more := strings.Cut(name, " ")
+		m[first] = m[first] || more
+	}
+	return m
+})
+
 // reader returns the name of the entry for a command, of its first one, two or three words, and the
 // words after it.
 func reader(words []string) (name string, args []string, ok bool) {
-	for n := min(3, len(words)); n > 0; n-- {
-		first := slices.Clone(words[:n])
-		if same, ok := sameAs[first[0]]; ok {
-			first[0] = same
-		}
-		name = strings.Join(first, " ")
+	if len(words) == 0 {
+		return "", nil, false
+	}
+	first := cmp.Or(sameAs[words[0]], words[0])
+	n := 1
+	if severalWords()[first] {
+		n = min(3, len(words))
+	}
+	for ; n > 0; n-- {
+		name = strings.Join(append([]string{first}, words[1:n]...), " ")
 		_, ok = readers[name]
 		if ok && len(strings.Fields(name)) == n {
 			return name, words[n:], true
@@ -337,9 +353,18 @@ type usage struct {
 // marks are the characters that follow an option in the table.
 const marks = ":?~*@!."
 
-func newUsage(name string) usage {
+// usages returns the entries of the table.
+var usages = sync.OnceValue(func() map[string]*usage {
+	all := make(map[string]*usage, len(readers))
+	for name := range readers {
+		all[name] = newUsage(name)
+	}
+	return all
+})
+
+func newUsage(name string) *usage {
 	parts := append(strings.Split(readers[name], ";"), "", "")
-	u := usage{operands: strings.Fields(parts[0]), short: strings.TrimSpace(parts[1]), long: strings.Fields(parts[2])}
+	u := &usage{operands: strings.Fields(parts[0]), short: strings.TrimSpace(parts[1]), long: strings.Fields(parts[2])}
 	if strings.HasPrefix(name, "git ") {
 		u.operands = append(u.operands, "any")
 	}
@@ -410,7 +435,7 @@ func (u *usage) option(word string) (has, value string, attached, ok bool) {
 		name = name[2:]
 	}
 	for _, long := range u.long {
-		if strings.TrimRight(long, marks) == name {
+		if strings.HasPrefix(long, name) && strings.TrimRight(long, marks) == name {
 			has = long[len(name):]
 			return has, value, attached, !attached || strings.ContainsAny(has, ":?@") && !strings.ContainsAny(has, "~*")
 		}

@@ -57,6 +57,7 @@ type Shell struct {
 type pattern struct {
 	words  []patternWord
 	source string
+	name   string // of the program, as it is likely on any system
 }
 
 type patternWord struct {
@@ -180,6 +181,7 @@ func parsePattern(text string) (pattern, error) {
 		}
 		out.words = append(out.words, x)
 	}
+	out.name = likely(out.words[0].text)
 	return out, nil
 }
 
@@ -228,8 +230,9 @@ func (s *Shell) Explain(c *Command, at Place) []Line {
 	return out
 }
 
-func (s *Shell) parts(c *Command, at Place) iter.Seq2[string, string] {
+func (s *Shell) parts(c *Command, place Place) iter.Seq2[string, string] {
 	return func(yield func(part, why string) bool) {
+		at := s.in(place)
 		// A rule must name a part of it, so that a deny rule with the same patterns denies it.
 		named := len(c.files)+len(c.vars) > 0 || slices.ContainsFunc(c.calls, func(x simple) bool { return !x.known && !x.harmless() })
 		if c.unclear != "" && !yield("", c.unclear) || c.unclear == "" && !named && !yield("", nothingNamed) {
@@ -257,23 +260,33 @@ func (s *Shell) parts(c *Command, at Place) iter.Seq2[string, string] {
 	}
 }
 
+// site is a place, and the paths of a rule in it.
+type site struct {
+	read, write *placed // nil: the rule has none
+	moved       bool    // the working directory is not the root
+}
+
+func (s *Shell) in(at Place) *site {
+	return &site{read: s.read.in(at), write: s.write.in(at), moved: at.Root != "" && at.Dir != "" && path.Clean(at.Dir) != path.Clean(at.Root)}
+}
+
 // refusesFile returns why a redirection is not allowed; "": it is.
-func (s *Shell) refusesFile(f *file, at Place) string {
+func (s *Shell) refusesFile(f *file, at *site) string {
 	switch {
 	case f.name.unsure:
 		return "the file is known only when it runs"
 	case f.moved && !strings.HasPrefix(f.name.text, "/") && !strings.HasPrefix(f.name.text, "~"):
 		return "the folder is known only when it runs"
-	case f.write && (s.write == nil || s.write.Match(f.name.text, at) != Yes):
+	case f.write && (at.write == nil || at.write.match(f.name.text) != Yes):
 		return "no rule lets redirections write there"
-	case !f.write && !s.readAny && (s.read == nil || s.read.Match(f.name.text, at) != Yes):
+	case !f.write && !s.readAny && (at.read == nil || at.read.match(f.name.text) != Yes):
 		return "no rule lets redirections read there"
 	}
 	return ""
 }
 
 // refuses returns why a simple command is not allowed; "": it is.
-func (s *Shell) refuses(c *simple, at Place) string {
+func (s *Shell) refuses(c *simple, at *site) string {
 	name := c.words[0].text
 	switch {
 	case c.known || c.harmless():
@@ -302,14 +315,14 @@ func (s *Shell) refuses(c *simple, at Place) string {
 		return "no pattern of a command matches, and it may do more than read"
 	case c.elsewhere(at) && program(name) == "git":
 		return "git runs what the folder configures, which is known only when it runs"
-	case s.readAny || s.read == nil:
+	case s.readAny || at.read == nil:
 		return ""
 	}
 	for _, x := range operands {
 		if c.dir != "" && x != "" && x[0] != '/' && x[0] != '~' {
 			x = path.Join(c.dir, x)
 		}
-		if c.moved || s.read.Match(x, at) != Yes {
+		if c.moved || at.read.match(x) != Yes {
 			return "it may read outside of the folders of read"
 		}
 	}
@@ -318,13 +331,13 @@ func (s *Shell) refuses(c *simple, at Place) string {
 
 // strays reports whether a program is found from another folder than the root, by a cd in this
 // command or in one before.
-func (c *simple) strays(name string, at Place) bool {
+func (c *simple) strays(name string, at *site) bool {
 	return c.elsewhere(at) && strings.Contains(name, "/") && name[0] != '/'
 }
 
 // elsewhere reports whether a command may not run in the root.
-func (c *simple) elsewhere(at Place) bool {
-	return c.moved || c.dir != "" || at.Root != "" && at.Dir != "" && path.Clean(at.Dir) != path.Clean(at.Root)
+func (c *simple) elsewhere(at *site) bool {
+	return c.moved || c.dir != "" || at.moved
 }
 
 // harmless reports whether a command does nothing.
@@ -373,7 +386,9 @@ func (s *Shell) Seen() *Shell {
 }
 
 // Denies reports whether a deny rule may deny the command.
-func (s *Shell) Denies(c *Command, at Place) bool {
+func (s *Shell) Denies(c *Command, at Place) bool { return s.denies(c, s.in(at)) }
+
+func (s *Shell) denies(c *Command, at *site) bool {
 	if c.hidden != "" && !s.seen {
 		return true
 	}
@@ -384,26 +399,26 @@ func (s *Shell) Denies(c *Command, at Place) bool {
 	}
 	for i := range c.files {
 		f := &c.files[i]
-		rule := s.read
+		rule := at.read
 		if f.write {
-			rule = s.write
+			rule = at.write
 		}
 		unsure := f.name.unsure || f.moved && !strings.HasPrefix(f.name.text, "/")
 		switch {
 		case !f.write && s.readAny:
 			return true
 		case rule == nil || unsure && s.seen:
-		case unsure || rule.Match(f.name.text, at) != No:
+		case unsure || rule.match(f.name.text) != No:
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.texts, func(x *Command) bool { return s.Denies(x, at) }) ||
+	return slices.ContainsFunc(c.texts, func(x *Command) bool { return s.denies(x, at) }) ||
 		slices.ContainsFunc(c.vars, func(name string) bool { return slices.Contains(s.env, name) })
 }
 
-func (s *Shell) deniesCall(c *simple, at Place) bool {
+func (s *Shell) deniesCall(c *simple, at *site) bool {
 	for _, x := range c.inner {
-		if s.Denies(x, at) {
+		if s.denies(x, at) {
 			return true
 		}
 	}
@@ -453,7 +468,7 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 		if slices.Contains(shells, unversioned(likely(w.text))) {
 			r.texts(&inner)
 		}
-		if r.command.hidden != "" && !s.seen || slices.ContainsFunc(inner.inner, func(x *Command) bool { return s.Denies(x, at) }) {
+		if r.command.hidden != "" && !s.seen || slices.ContainsFunc(inner.inner, func(x *Command) bool { return s.denies(x, at) }) {
 			return true
 		}
 		if s.deniesWords(inner.words) || len(s.commands) > 0 && !s.seen && runsHidden(likely(w.text), inner.words[1:]) {
@@ -468,8 +483,8 @@ func (s *Shell) deniesCall(c *simple, at Place) bool {
 func wraps(name string) bool { return strings.HasPrefix(name, "-") || slices.Contains(wrappers, name) }
 
 // deniesText reports whether a word that may be the text of commands has one that is denied.
-func (s *Shell) deniesText(text string, at Place, depth int) bool {
-	return strings.ContainsAny(text, " \t\n;|&") && s.Denies(parse(text, depth+1), at)
+func (s *Shell) deniesText(text string, at *site, depth int) bool {
+	return strings.ContainsAny(text, " \t\n;|&") && s.denies(parse(text, depth+1), at)
 }
 
 // attached returns the value that may be attached to an option or a variable.
@@ -493,8 +508,9 @@ func runsFound(option string) bool {
 
 // deniesWords reports whether a pattern, or the preset, may match a simple command.
 func (s *Shell) deniesWords(words []word) bool {
+	name := likely(words[0].text)
 	for i := range s.commands {
-		if s.commands[i].mayMatch(words, !s.seen) {
+		if s.commands[i].mayMatch(name, words, !s.seen) {
 			return true
 		}
 	}
@@ -512,18 +528,18 @@ func (s *Shell) deniesWords(words []word) bool {
 	return ok
 }
 
-// mayMatch reports whether the pattern may match the words of a command, wherever its
+// mayMatch reports whether the pattern may match the words of a command of this likely name, wherever its
 // options stand and whatever follows. An option before a word may have that word as its value.
 // A word that is not known counts as any word if unknown says so.
-func (p *pattern) mayMatch(words []word, unknown bool) bool {
+func (p *pattern) mayMatch(name string, words []word, unknown bool) bool {
 	if words[0].unsure {
 		return unknown
 	}
-	name, own := likely(words[0].text), likely(p.words[0].text)
 	rest := words[1:]
-	if name != own {
-		sub, ok := strings.CutPrefix(name, own+"-")
-		if !ok || len(p.words) == 1 || p.words[1].text != sub {
+	if name != p.name {
+		after, ok := strings.CutPrefix(name, p.name)
+		sub, hyphen := strings.CutPrefix(after, "-")
+		if !ok || !hyphen || len(p.words) == 1 || p.words[1].text != sub {
 			return false
 		}
 		rest = slices.Concat([]word{{text: sub}}, rest) // git-push is git push

@@ -109,7 +109,7 @@ func (c *simple) similar() (string, bool) {
 		}
 	}
 	name := c.words[0].text
-	if c.strays(name, Place{}) {
+	if c.strays(name, &site{}) {
 		return "", false
 	}
 	said, option := c.said()

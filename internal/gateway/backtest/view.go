@@ -168,10 +168,7 @@ func (q *question) under(st *authority.State) verdict {
 	rights := st.Ledger.Effective(e.From, e.TS)
 	var call capability.Decision // of a proposal
 	if e.Kind == protocol.KindMCPProposal {
-		proposed := *e
-		proposed.Kind, proposed.To = protocol.KindMCPRequest, authority.HostOf(q.payload)
-		r := st.Request(e.From, &proposed, q.payload, e.TS)
-		call = rights.Decide(&r)
+		call = st.MayCall(e, q.payload, e.TS)
 		if call.Allowed {
 			return verdict{Allowed, call.By.String(), ""}
 		}
@@ -189,7 +186,8 @@ func (q *question) under(st *authority.State) verdict {
 		return refusedBy(d)
 	}
 	if e.Kind == protocol.KindMCPProposal {
-		rule := st.Config.RuleOfProposal(e, q.payload)
+		r := st.Config.ProposedCall(e.From, e, q.payload, authority.HostOf(q.payload))
+		rule := st.Config.Deciders.Rule(&r)
 		switch {
 		case rule == nil:
 		case q.wasMasked():
@@ -238,7 +236,7 @@ func refusedBy(d capability.Decision) verdict {
 func reason(kind protocol.Kind, err error) string {
 	var why authority.NotDecider
 	switch {
-	case errors.Is(err, admission.ErrNotDecider):
+	case errors.Is(err, authority.ErrNotDecider):
 		return "no capability allows it to decide on the proposal"
 	case errors.As(err, &why):
 		return "the deciders do not let it decide on the proposal"

@@ -298,6 +298,32 @@ func TestDiagnostics_Truncated(t *testing.T) {
 	}
 }
 
+// Of many warnings, one that is left out may be of a capability that nothing can match.
+func TestDiagnostics_TruncatedMistake(t *testing.T) {
+	text := "spaces: {lab: {participants: {alice: {token: alice-0123456789abcdef, capabilities: [" + strings.Repeat("chat,\n", 300) + "%s]}}}}"
+	for last, want := range map[string]bool{"chat": false, "chta": true} {
+		cfg, faults := parse(fmt.Sprintf(text, last))
+		rest := faults[len(faults)-1]
+		if cfg == nil || len(faults) != 201 || rest.Severity != config.Warning || rest.Mistake != want {
+			t.Errorf("%s: %d faults, the last %+v", last, len(faults), rest)
+		}
+	}
+}
+
+// A promotion needs no more decisions without a miss than decisions, unless the file says so.
+func TestDeciders_Promotion(t *testing.T) {
+	for promote, want := range map[string][2]int{
+		"{}": {50, 50}, "{decisions: 10}": {10, 10}, "{decisions: 80}": {80, 50}, "{without_miss: 5}": {50, 5}, "{decisions: 10, without_miss: 20}": {10, 20},
+	} {
+		cfg := mustParse(t, `spaces: {lab: {proposals: {deciders: [{reviewer: rev, promote: `+promote+`}, {people: [alice]}]},
+			participants: {alice: {token: alice-0123456789abcdef, capabilities: ["*"]}, rev: {token: rev-0123456789abcdef, capabilities: ["*", observe]}}}}`)
+		v := cfg.Spaces[0].Deciders.Reviewers[0]
+		if got := [2]int{v.Decisions, v.WithoutMiss}; got != want {
+			t.Errorf("%s: %v, want %v", promote, got, want)
+		}
+	}
+}
+
 func TestTokens_NotInConfig(t *testing.T) {
 	cfg := mustParse(t, `spaces: {lab: {participants: {
 		alice: {token: alice-0123456789abcdef, capabilities: [chat]}, bob: {token_env: BOB_TOKEN, capabilities: [chat]}}}}`)

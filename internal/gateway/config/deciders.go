@@ -27,8 +27,7 @@ var (
 func (r *resolver) deciders(s *Space, n *node) {
 	d := &s.Deciders
 	for _, x := range n.get("human_only").elements() {
-		d.HumanOnly = append(d.HumanOnly, r.call(x, false))
-		r.lintCalls(s, x, true)
+		d.HumanOnly = append(d.HumanOnly, r.call(s, x, false, true))
 	}
 	asked := 0
 	for _, x := range n.get("deciders").elements() {
@@ -43,8 +42,7 @@ func (r *resolver) deciders(s *Space, n *node) {
 		switch deciderTypes[at] {
 		case "rules":
 			for _, rule := range x.get("rules").elements() {
-				d.Rules = append(d.Rules, authority.Rule{Capability: r.call(rule, true), Reason: rule.get("reason").words()})
-				r.lintCalls(s, rule, rule.get("deny").is("true"))
+				d.Rules = append(d.Rules, authority.Rule{Capability: r.call(s, rule, true, false), Reason: rule.get("reason").words()})
 			}
 		case "reviewer":
 			d.Reviewers = append(d.Reviewers, r.reviewer(s, x))
@@ -73,60 +71,25 @@ func (n *node) words() string {
 	return n.text
 }
 
-// call compiles a pattern of calls, whose kind is mcp.request. One of a rule may have deny.
-func (r *resolver) call(n *node, rule bool) *capability.Capability {
-	c := r.compile(n, n.callJSON(false))
+// call compiles a pattern of calls, and warns if it probably does not match what is meant. rule: it
+// may have deny, and a reason. possible: it matches more than it shows, as a deny rule.
+func (r *resolver) call(s *Space, n *node, rule, possible bool) *capability.Capability {
+	pattern := *n
+	if rule {
+		pattern.members = slices.DeleteFunc(slices.Clone(n.members), func(m member) bool { return m.key != nil && m.key.text == "reason" })
+	}
+	c := r.compile(n, pattern.appendJSON(nil), capability.ParseCall)
 	switch {
 	case c == nil:
-	case !c.Selects(protocol.KindMCPRequest):
-		r.errorf(n, "it matches no call: leave kind out, or write kind: %s", protocol.KindMCPRequest)
+		return nil
 	case c.Deny() && !rule:
 		r.errorf(n, "deny has no meaning here; leave it out")
+	case !n.faulty:
+		for _, f := range capability.LintCall(c, possible, s.known()) {
+			r.found(n, f)
+		}
 	}
 	return c
-}
-
-// callJSON writes a pattern of calls as a capability: with a kind, without the reason of a rule,
-// and as a deny rule if that is wanted.
-func (n *node) callJSON(deny bool) []byte {
-	if n.index == nil {
-		if deny {
-			return append(n.appendJSON([]byte(`{"deny":true,"kind":`)), '}')
-		}
-		return n.appendJSON(nil)
-	}
-	out := []byte{'{'}
-	if n.get("kind") == nil {
-		out = append(protocol.AppendString(append(out, `"kind":`...), string(protocol.KindMCPRequest)), ',')
-	}
-	for _, m := range n.members {
-		if m.key.text != "reason" && (m.key.text != "deny" || !deny) {
-			out = append(protocol.AppendString(out, m.key.text), ':')
-			out = append(m.value.appendJSON(out), ',')
-		}
-	}
-	if deny {
-		out = append(out, `"deny":true,`...)
-	}
-	return append(out[:len(out)-1], '}')
-}
-
-// lintCalls warns about a pattern of calls that probably does not match what is meant. One
-// that denies may match more than it shows.
-func (r *resolver) lintCalls(s *Space, n *node, deny bool) {
-	if n.faulty {
-		return
-	}
-	c, err := capability.ParseJSON(n.callJSON(deny))
-	if err != nil {
-		return
-	}
-	for _, f := range capability.Lint("", []*capability.Capability{c}, s.known()) {
-		if f.Index >= 0 {
-			r.warnf(n, "%s", f.Message)
-			r.diagnostics[len(r.diagnostics)-1].Mistake = f.Mistake
-		}
-	}
 }
 
 func (r *resolver) reviewer(s *Space, n *node) authority.Reviewer {
@@ -136,8 +99,7 @@ func (r *resolver) reviewer(s *Space, n *node) authority.Reviewer {
 		Decisions: defaultDecisions, WithoutMiss: defaultWithoutMiss,
 	}
 	for _, x := range n.get("for").elements() {
-		v.For = append(v.For, r.call(x, false))
-		r.lintCalls(s, x, false)
+		v.For = append(v.For, r.call(s, x, false, false))
 	}
 	if of := n.get("promote"); of.isSet() {
 		if x := of.get("decisions"); x.isSet() {

@@ -124,11 +124,13 @@ func parseSize(n *node) (int64, error) {
 }
 
 // capability compiles an item of a list of capabilities; nil if it is invalid.
-func (r *report) capability(n *node) *capability.Capability { return r.compile(n, n.appendJSON(nil)) }
+func (r *report) capability(n *node) *capability.Capability {
+	return r.compile(n, n.appendJSON(nil), capability.ParseJSON)
+}
 
 // compile compiles the capability that a value stands for; nil if it is invalid.
-func (r *report) compile(n *node, text []byte) *capability.Capability {
-	c, err := capability.ParseJSON(text)
+func (r *report) compile(n *node, text []byte, parse func([]byte) (*capability.Capability, error)) *capability.Capability {
+	c, err := parse(text)
 	if err == nil {
 		return c
 	}

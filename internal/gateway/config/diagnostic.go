@@ -98,10 +98,11 @@ func (r *report) sorted() []Diagnostic {
 	if len(all) <= maxDiagnostics {
 		return all
 	}
-	// If an omitted diagnostic is an error, the last line must be an error too.
+	// If an omitted diagnostic is an error or a mistake, the last line must be one too.
 	rest := Diagnostic{Source: r.source, Message: fmt.Sprintf("%d more faults", len(all)-maxDiagnostics)}
 	if !HasErrors(all[maxDiagnostics:]) {
 		rest.Severity = Warning
+		rest.Mistake = slices.ContainsFunc(all[maxDiagnostics:], func(f Diagnostic) bool { return f.Mistake })
 	}
 	return append(slices.Clip(all[:maxDiagnostics]), rest)
 }

@@ -220,9 +220,14 @@ func (r *resolver) lintHolder(id protocol.ParticipantID, list []*capability.Capa
 		if f.Index >= 0 {
 			at = n.members[f.Index].value
 		}
-		r.warnf(at, "%s", f.Message)
-		r.diagnostics[len(r.diagnostics)-1].Mistake = f.Mistake
+		r.found(at, f)
 	}
+}
+
+// found warns of what Lint has found.
+func (r *resolver) found(at *node, f capability.Finding) {
+	r.warnf(at, "%s", f.Message)
+	r.diagnostics[len(r.diagnostics)-1].Mistake = f.Mistake
 }
 
 // Bounds of a token. A token shorter than goodToken can be guessed; one longer

@@ -146,7 +146,7 @@ func (r *run) settles(e *journal.Entry) []protocol.ID {
 
 // settle notes a decision.
 func (r *run) settle(p, e *journal.Entry) {
-	if r.effective.Counts() && r.state.MayCall(p.Envelope.From, &p.Envelope, p.Payload(), p.Envelope.TS).Allowed {
+	if r.effective.Counts() && r.state.MayCall(&p.Envelope, p.Payload(), p.Envelope.TS).Allowed {
 		return // a budget or a loop asked, so the decision is about that
 	}
 	if r.report.Proposals == 0 {
@@ -182,10 +182,8 @@ func (r *run) settle(p, e *journal.Entry) {
 		to = env.To
 	}
 	c.masked = c.payload.Get("redacted").Type() == protocol.TypeArray
-	request := p.Envelope
-	request.Kind, request.To = protocol.KindMCPRequest, to
-	c.request = r.effective.Request(request.From, &request, c.payload)
-	if c.host() == request.From {
+	c.request = r.effective.ProposedCall(p.Envelope.From, &p.Envelope, c.payload, to)
+	if c.host() == p.Envelope.From {
 		c.dir = capability.WorkingDirectory(c.payload)
 	}
 	r.calls = append(r.calls, c)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/meup-protocol/meup/internal/space/authority"
-	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
 
@@ -32,15 +31,10 @@ func (b *batch) checkArguments(ctx context.Context, p *candidate) error {
 // calledTool returns the schema of the tool that an envelope calls, or proposes to call; nil: it calls none, or
 // one that is not known. What a participant sends about its own tools is a record.
 func (b *batch) calledTool(p *candidate) *schemas.Tool {
-	payload, hosts := p.In.Payload, p.draft.Envelope.To
-	if !payload.Get("method").EqualText("tools/call") {
+	payload := p.In.Payload
+	host := authority.OnlyHost(&p.draft.Envelope, payload)
+	if host == "" || host == b.from.ID || !authority.IsToolCall(payload) {
 		return nil
 	}
-	if p.In.Envelope.Kind == protocol.KindMCPProposal {
-		hosts = authority.HostOf(payload)
-	}
-	if len(hosts) != 1 || hosts[0] == b.from.ID {
-		return nil
-	}
-	return b.space.Tools.Find(hosts[0], payload.Get("params").Get("name").Text())
+	return b.space.Tools.Find(host, payload.Get("params").Get("name").Text())
 }

@@ -23,7 +23,7 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	st := b.space.State.Load()
 	p.draft.CheckedAtStateSeq = st.Seq
 	e := &p.draft.Envelope
-	c := Case{State: st, Sender: b.from.Viewer, Now: b.now, Envelope: e, Payload: p.In.Payload, Proposals: p.proposals}
+	c := Case{State: st, Sender: b.from.Viewer, Now: b.now, Usage: b.space.Usage.Load(), Envelope: e, Payload: p.In.Payload, Proposals: p.proposals}
 	d := c.Decide()
 	if !d.Allowed && (d.By != nil && d.By.Deny() || !b.allowedForMEW(ctx, p) && !b.mayProposeForBudget(&c)) {
 		return b.violation(st, e.Kind)
@@ -45,13 +45,10 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	}
 	switch e.Kind {
 	case protocol.KindMCPRequest, protocol.KindMCPReject:
-		if err := b.checkAsked(&c); err != nil {
-			return b.refusal(st, e.Kind, err)
-		}
 		p.reason = b.reasonOf(&c, d)
 		p.draft.Private = p.note()
 	case protocol.KindMCPOpinion:
-		p.result.Decides = c.mayFollowOpinion() && b.checkAsked(&c) == nil
+		p.result.Decides = c.mayFollowOpinion()
 	case protocol.KindReasoningStart:
 		return b.checkStart(p)
 	case protocol.KindBudgetExtend:

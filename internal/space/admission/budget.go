@@ -23,8 +23,7 @@ func (b *batch) checkBudget(c *Case) error {
 
 // ask returns why a call has to be proposed that capabilities allow; nil: it may be made.
 func (b *batch) ask(c *Case) *authority.Ask {
-	u := b.space.Usage.Load()
-	if u == nil || !authority.IsToolCall(c.Payload) {
+	if c.Usage == nil || !authority.IsToolCall(c.Payload) {
 		return nil
 	}
 	waiting := 0
@@ -33,30 +32,7 @@ func (b *batch) ask(c *Case) *authority.Ask {
 			waiting++
 		}
 	}
-	host := c.Envelope.To
-	if c.Envelope.Kind == protocol.KindMCPProposal {
-		host = authority.HostOf(c.Payload)
-	}
-	to := protocol.ParticipantID("")
-	if len(host) == 1 {
-		to = host[0]
-	}
-	return c.State.Ask(u, c.Envelope, to, c.Payload, waiting, c.Now)
-}
-
-// checkAsked rejects a decision on a proposal by one that is no person, if a budget or a loop is
-// why its call has to be proposed: others would pass on what people are asked about.
-func (b *batch) checkAsked(c *Case) error {
-	u := b.space.Usage.Load()
-	if u == nil || len(c.Proposals) != 1 || c.State.IsPerson(c.Sender.ID, c.Now) {
-		return nil
-	}
-	x := c.Proposals[0]
-	because := c.State.AskedBecause(u, x.Envelope, x.Payload, c.Now)
-	if because == "" {
-		return nil
-	}
-	return authority.NotDecider("Only people decide on this call, because " + because + ": those who may send budget.extend, and the people of deciders.")
+	return c.State.Ask(c.Usage, c.Envelope, c.Payload, waiting, c.Now)
 }
 
 // mayProposeForBudget reports whether a proposal that no capability allows is of a call that
@@ -65,5 +41,5 @@ func (b *batch) mayProposeForBudget(c *Case) bool {
 	if c.Envelope.Kind != protocol.KindMCPProposal || b.ask(c) == nil {
 		return false
 	}
-	return c.State.MayCall(c.Sender.ID, c.Envelope, c.Payload, c.Now).Allowed
+	return c.State.MayCall(c.Envelope, c.Payload, c.Now).Allowed
 }

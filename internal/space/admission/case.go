@@ -18,6 +18,7 @@ type Case struct {
 	State  *authority.State // before the envelope
 	Sender ring.Viewer
 	Now    time.Time
+	Usage  *authority.Usage // nil: no budgets and loops
 
 	Envelope *protocol.Envelope
 	Payload  protocol.Value
@@ -35,20 +36,19 @@ type Proposal struct {
 	Payload  protocol.Value
 }
 
-// ErrNotDecider means that the rights of the sender do not allow it to decide on the proposal.
-const ErrNotDecider = authority.NotDecider("You may not decide on this proposal: none of your capabilities for decide matches it.")
-
 // Decide reports whether the sender's capabilities allow the envelope. The right to decide
 // on a proposal also allows the decision, and a rule of the deciders a call that the sender
 // may propose, unless a deny rule matches.
 func (c *Case) Decide() capability.Decision {
-	rights, cfg := c.rights(), c.State.Config
+	rights, cfg := c.State.Ledger.Effective(c.Sender.ID, c.Now), c.State.Config
 	r := c.State.Request(c.Sender.ID, c.Envelope, c.Payload, c.Now)
 	d := rights.Decide(&r)
 	switch {
 	case d.Allowed || d.By != nil && d.By.Deny():
 	case c.mayGrantDecision():
-		by := c.judge(rights, c.Proposals[0])
+		x := c.Proposals[0]
+		call := c.call(x)
+		by := cfg.JudgeDecision(rights, x.Envelope, &call)
 		if by.Allowed {
 			return by
 		}
@@ -61,8 +61,6 @@ func (c *Case) Decide() capability.Decision {
 	}
 	return d
 }
-
-func (c *Case) rights() capability.Rights { return c.State.Ledger.Effective(c.Sender.ID, c.Now) }
 
 // CheckEffect checks what an allowed envelope does: propose a call, decide on it or judge it,
 // change rights, invite or remove a participant. Administrative envelopes have a check of their
@@ -121,7 +119,7 @@ func (c *Case) checkDecision() error {
 	}
 	x := c.Proposals[0]
 	if !c.sees(x) {
-		return ErrNotDecider
+		return authority.ErrNotDecider
 	}
 	if e.Kind == protocol.KindMCPRequest {
 		call := exchange.ReadCall(x.Payload)
@@ -135,11 +133,9 @@ func (c *Case) checkDecision() error {
 			return mismatch(why)
 		}
 	}
-	if !c.judge(c.rights(), x).Allowed {
-		return ErrNotDecider
-	}
+	call := c.call(x)
 	var err error
-	c.decider, err = c.State.CheckDecider(c.Sender.ID, x.Envelope, x.Payload, c.hosts(x), c.Payload.Get("edited").Bool(), c.Now)
+	c.decider, err = c.State.CheckDecision(c.Usage, c.Sender.ID, x.Envelope, &call, c.Payload.Get("edited").Bool(), c.Now)
 	return err
 }
 
@@ -179,11 +175,8 @@ func (c *Case) mayFollowOpinion() bool {
 	if verdict.EqualText(protocol.OpinionAbstain) || c.State.Config.Deciders.Reviewer(c.Sender.ID) == nil {
 		return false
 	}
-	to := authority.HostOf(x.Payload)
-	if !c.State.Config.JudgeDecision(c.rights(), x.Envelope, x.Payload, to).Allowed {
-		return false
-	}
-	by, err := c.State.CheckDecider(c.Sender.ID, x.Envelope, x.Payload, to, false, c.Now)
+	call := c.State.Config.ProposedCall(x.Envelope.From, x.Envelope, x.Payload, authority.HostOf(x.Payload))
+	by, err := c.State.CheckDecision(c.Usage, c.Sender.ID, x.Envelope, &call, false, c.Now)
 	return err == nil && by == ring.DeciderReviewer
 }
 
@@ -195,17 +188,13 @@ func (c *Case) mayGrantDecision() bool {
 	return len(c.Proposals) == 1 && (kind == protocol.KindMCPReject || kind == protocol.KindMCPRequest) && !c.Payload.Get("edited").Bool()
 }
 
-// judge returns what these rights say about a decision on a proposal as the envelope makes it.
-func (c *Case) judge(rights capability.Rights, x *Proposal) capability.Decision {
-	return c.State.Config.JudgeDecision(rights, x.Envelope, x.Payload, c.hosts(x))
-}
-
-// hosts returns the participants that run the proposed call, as the envelope decides on it.
-func (c *Case) hosts(x *Proposal) []protocol.ParticipantID {
+// call returns the proposed call, to the participants that run it as the envelope decides.
+func (c *Case) call(x *Proposal) capability.Request {
+	to := c.Envelope.To
 	if c.Envelope.Kind == protocol.KindMCPReject {
-		return authority.HostOf(x.Payload)
+		to = authority.HostOf(x.Payload)
 	}
-	return c.Envelope.To
+	return c.State.Config.ProposedCall(x.Envelope.From, x.Envelope, x.Payload, to)
 }
 
 func mismatch(message string) *protocol.Error {

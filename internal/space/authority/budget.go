@@ -236,30 +236,30 @@ type Ask struct {
 }
 
 // Ask returns why a call that the capabilities of its sender allow has to be proposed; nil: it
-// may be made. e is the request, or its proposal, and host who it is for. waiting is the number
-// of calls of the sender that were admitted and are not counted yet.
-func (st *State) Ask(u *Usage, e *protocol.Envelope, host protocol.ParticipantID, call protocol.Value, waiting int, now time.Time) *Ask {
+// may be made. e is the request, or its proposal. waiting is the number of calls of the sender
+// that were admitted and are not counted yet.
+func (st *State) Ask(u *Usage, e *protocol.Envelope, call protocol.Value, waiting int, now time.Time) *Ask {
 	ask := st.askForBudget(u, e.From, waiting, now)
 	if ask == nil && st.Config.Loops != (Loops{}) && !st.IsPerson(e.From, now) {
-		return u.trail.ask(st.Config.Loops, e, host, call, now)
+		return u.trail.ask(st.Config.Loops, e, call, now)
 	}
 	return ask
 }
 
-// MayCall returns what the rights of a participant say about the call that it proposes.
-func (st *State) MayCall(id protocol.ParticipantID, p *protocol.Envelope, proposed protocol.Value, now time.Time) capability.Decision {
-	call := protocol.Envelope{Kind: protocol.KindMCPRequest, To: HostOf(proposed), Context: p.Context}
-	r := st.Request(id, &call, proposed, now)
-	return st.Ledger.Effective(id, now).Decide(&r)
+// MayCall returns what the rights of a proposer say about the call that it proposes.
+func (st *State) MayCall(p *protocol.Envelope, proposed protocol.Value, now time.Time) capability.Decision {
+	r := st.Request(p.From, &protocol.Envelope{Kind: protocol.KindMCPRequest, To: HostOf(proposed), Context: p.Context}, proposed, now)
+	return st.Ledger.Effective(p.From, now).Decide(&r)
 }
 
 // AskedBecause returns why the call of a proposal has to be proposed, although the capabilities of
-// its sender allow it, in words for people; "": it may be made, or capabilities are the reason.
+// its sender allow it, in words for people; "": it may be made, or capabilities are the reason. u: nil
+// if nothing is limited.
 func (st *State) AskedBecause(u *Usage, p *protocol.Envelope, proposed protocol.Value, now time.Time) string {
-	if !IsToolCall(proposed) || !st.MayCall(p.From, p, proposed, now).Allowed {
+	if u == nil || !IsToolCall(proposed) || !st.MayCall(p, proposed, now).Allowed {
 		return ""
 	}
-	ask := st.Ask(u, p, protocol.ParticipantIn(proposed, "participant_id"), proposed, 0, now)
+	ask := st.Ask(u, p, proposed, 0, now)
 	if ask == nil {
 		return ""
 	}

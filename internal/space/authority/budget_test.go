@@ -228,7 +228,7 @@ func TestState_Ask(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := st.Ask(u, &protocol.Envelope{From: c.who}, "files", called(c.who, noon, "").Payload(), c.waiting, noon)
+			got := st.Ask(u, &protocol.Envelope{From: c.who}, called(c.who, noon, "").Payload(), c.waiting, noon)
 			if got == nil {
 				got = &Ask{}
 			}
@@ -239,7 +239,7 @@ func TestState_Ask(t *testing.T) {
 	}
 	t.Run("unread", func(t *testing.T) {
 		st := NewState(budgeted())
-		if got := st.Ask(NewUsage(), &protocol.Envelope{From: "coder"}, "files", called("coder", noon, "").Payload(), 0, noon); got == nil || got.Text != "what coder has used today cannot be read" {
+		if got := st.Ask(NewUsage(), &protocol.Envelope{From: "coder"}, called("coder", noon, "").Payload(), 0, noon); got == nil || got.Text != "what coder has used today cannot be read" {
 			t.Errorf("%+v", got)
 		}
 	})

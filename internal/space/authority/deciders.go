@@ -187,10 +187,8 @@ type NotDecider string
 
 func (why NotDecider) Error() string { return string(why) }
 
-// CheckDecider returns which sort of decider a participant is on a proposal of a call to these
-// participants; "": the space has no deciders. changed: it decides by making another call than
-// the proposed one. The error is a NotDecider.
-func (st *State) CheckDecider(id protocol.ParticipantID, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID, changed bool, now time.Time) (ring.Decider, error) {
+// checkDecider is CheckDecision as far as the deciders matter.
+func (st *State) checkDecider(id protocol.ParticipantID, p *protocol.Envelope, call *capability.Request, changed bool, now time.Time) (ring.Decider, error) {
 	d := &st.Config.Deciders
 	if !d.Configured() {
 		return "", nil
@@ -205,7 +203,6 @@ func (st *State) CheckDecider(id protocol.ParticipantID, p *protocol.Envelope, p
 		}
 		return ring.DeciderPerson, d.checkPerson(id, p.TS, now)
 	}
-	call := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context, Place: st.Config.place(p.From, to, proposed)}
 	decides, _ := st.Mode(id)
 	var why string
 	switch {
@@ -213,11 +210,11 @@ func (st *State) CheckDecider(id protocol.ParticipantID, p *protocol.Envelope, p
 		why = "You are a reviewer in shadow: your opinions are recorded, and people decide"
 	case changed:
 		why = "A reviewer decides on the call as it was proposed and cannot edit it; people decide"
-	case d.HumanOnlyBy(&call) != nil:
+	case d.HumanOnlyBy(call) != nil:
 		why = "Only people decide on this call"
 	case !st.seenByPeople(p, now):
 		why = "None of the people who decide here can see this proposal; propose the call to them"
-	case !v.isFor(&call):
+	case !v.isFor(call):
 		why = "This is none of the calls that you may decide on; people decide"
 	default:
 		return ring.DeciderReviewer, nil

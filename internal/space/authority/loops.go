@@ -163,14 +163,15 @@ func (t *trail) call(e *journal.Entry) {
 		t.order = append(t.order, key)
 	}
 	digest := exchange.ReadCall(e.Payload()).Digest()
-	x := c.find(digest, hostOf(&e.Envelope))
+	host := OnlyHost(&e.Envelope, e.Payload())
+	x := c.find(digest, host)
 	if x == nil {
 		c.progress()
 		if len(c.list) == maxRepeats {
 			delete(t.asked, c.list[0].request)
 			c.list = c.list[1:]
 		}
-		x = &repeated{in: c, digest: digest, host: hostOf(&e.Envelope)}
+		x = &repeated{in: c, digest: digest, host: host}
 		c.list = append(c.list, x)
 	}
 	if e.Envelope.TS.Sub(x.last) >= loopPause {
@@ -224,21 +225,25 @@ func (c *calls) find(digest string, host protocol.ParticipantID) *repeated {
 	return nil
 }
 
-// hostOf returns the participant that a call is for.
-func hostOf(e *protocol.Envelope) protocol.ParticipantID {
-	if len(e.To) == 1 {
-		return e.To[0]
+// OnlyHost returns the participant that a call, or a proposed one, is for; "": several, or any.
+func OnlyHost(e *protocol.Envelope, call protocol.Value) protocol.ParticipantID {
+	to := e.To
+	if e.Kind == protocol.KindMCPProposal {
+		to = HostOf(call)
+	}
+	if len(to) == 1 {
+		return to[0]
 	}
 	return ""
 }
 
 // ask returns why a call, or its proposal, is part of a loop; nil: it is not.
-func (t *trail) ask(l Loops, e *protocol.Envelope, host protocol.ParticipantID, call protocol.Value, now time.Time) *Ask {
+func (t *trail) ask(l Loops, e *protocol.Envelope, call protocol.Value, now time.Time) *Ask {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.calls[callsKey{e.From, e.Context}]
 	if l.Identical > 0 && c != nil {
-		x := c.find(exchange.ReadCall(call).Digest(), host)
+		x := c.find(exchange.ReadCall(call).Digest(), OnlyHost(e, call))
 		if x != nil && x.times >= l.Identical && now.Sub(x.last) < loopPause {
 			return &Ask{"loops.identical", fmt.Sprintf("%s has made this call %d times, with the same result", e.From, x.times)}
 		}

@@ -59,11 +59,11 @@ func (l *loopLog) make(name, context, result string) {
 
 // ask returns which limit asks for a call; "": none.
 func (l *loopLog) ask(name, of, context string) string {
-	e := protocol.Envelope{From: "a", Kind: protocol.KindMCPRequest, Context: protocol.ContextPath(context), Payload: []byte(callOf(name))}
+	e := protocol.Envelope{From: "a", Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"files"}, Context: protocol.ContextPath(context), Payload: []byte(callOf(name))}
 	if of != "" {
 		e.Correlation = protocol.CorrelateTo(protocol.ID(of))
 	}
-	ask := l.st.Ask(l.u, &e, "files", e.ParsePayload(), 0, l.at)
+	ask := l.st.Ask(l.u, &e, e.ParsePayload(), 0, l.at)
 	if ask == nil {
 		return ""
 	}

@@ -111,21 +111,11 @@ func (c *Config) proposes(rights capability.Rights, call capability.Request) *ca
 	return nil
 }
 
-// RuleOfProposal returns the rule of the deciders that decides on a proposed call; nil: none.
-func (c *Config) RuleOfProposal(e *protocol.Envelope, proposed protocol.Value) *Rule {
-	if len(c.Deciders.Rules) == 0 {
-		return nil
-	}
-	r := c.ProposedCall(e, proposed)
-	return c.Deciders.Rule(&r)
-}
-
 // RejectsProposal returns why a rule of the deciders rejects a proposal from a participant, as a
 // sentence; "": none does.
 func (c *Config) RejectsProposal(from protocol.ParticipantID, e *protocol.Envelope, proposed protocol.Value) string {
-	p := *e
-	p.From = from
-	rule := c.RuleOfProposal(&p, proposed)
+	call := c.ProposedCall(from, e, proposed, HostOf(proposed))
+	rule := c.Deciders.Rule(&call)
 	switch {
 	case rule == nil || !rule.Capability.Deny():
 		return ""
@@ -133,11 +123,4 @@ func (c *Config) RejectsProposal(from protocol.ParticipantID, e *protocol.Envelo
 		return "A rule of this space rejects the call."
 	}
 	return "A rule of this space rejects the call: " + rule.Reason
-}
-
-// ProposedCall returns what patterns match of the call of a proposal.
-func (c *Config) ProposedCall(e *protocol.Envelope, proposed protocol.Value) capability.Request {
-	r := c.Request(e.From, e, proposed)
-	r.Kind, r.To = protocol.KindMCPRequest, HostOf(proposed)
-	return r
 }

@@ -183,31 +183,57 @@ func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now tim
 	return d.Allowed, d.Allowed && d.By.NamesRecipient(id)
 }
 
-// MayDecide reports whether a participant may decide on a proposal that it can see, as
-// far as its rights and the deciders matter: reject it, or make the call at the host that it
-// names. The proposer must be in the space.
-func (st *State) MayDecide(id protocol.ParticipantID, p *protocol.Envelope, now time.Time) bool {
-	proposed := p.ParsePayload()
-	to := HostOf(proposed)
-	if id == p.From || st.IsGone(p.From) || !st.Config.JudgeDecision(st.Ledger.Effective(id, now), p, proposed, to).Allowed {
+// MayDecide reports whether a participant may decide on a proposal that it can see: reject it, or
+// make the call at the host that it names. The proposer must be in the space.
+func (st *State) MayDecide(u *Usage, id protocol.ParticipantID, p *protocol.Envelope, now time.Time) bool {
+	if id == p.From || st.IsGone(p.From) {
 		return false
 	}
-	_, err := st.CheckDecider(id, p, proposed, to, false, now)
+	proposed := p.ParsePayload()
+	call := st.Config.ProposedCall(p.From, p, proposed, HostOf(proposed))
+	_, err := st.CheckDecision(u, id, p, &call, false, now)
 	return err == nil
 }
 
-// JudgeDecision returns what rights say about a decision on a proposal. It is allowed if the
-// capability decide matches the proposal, or the holder could itself send the proposed call to
-// these participants and the space does not require decide.
-func (c *Config) JudgeDecision(rights capability.Rights, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID) capability.Decision {
-	place := c.place(p.From, to, proposed)
-	decide := capability.Request{Kind: capability.Decide, Payload: proposed, To: p.To, Context: p.Context, Place: place}
+// ErrNotDecider means that the rights of a participant do not allow it to decide on a proposal.
+const ErrNotDecider = NotDecider("You may not decide on this proposal: none of your capabilities for decide matches it.")
+
+// CheckDecision checks whether a participant that can see a proposal may decide on it, by its
+// rights, the deciders, and the budgets and loops in u (nil: none). It returns which sort of decider
+// it is; "": the space has no deciders. changed: it decides by making another call than the
+// proposed one. The error is a NotDecider.
+func (st *State) CheckDecision(u *Usage, id protocol.ParticipantID, p *protocol.Envelope, call *capability.Request, changed bool, now time.Time) (ring.Decider, error) {
+	if !st.Config.JudgeDecision(st.Ledger.Effective(id, now), p, call).Allowed {
+		return "", ErrNotDecider
+	}
+	decider, err := st.checkDecider(id, p, call, changed, now)
+	if err != nil || u == nil || st.IsPerson(id, now) {
+		return decider, err
+	}
+	because := st.AskedBecause(u, p, call.Payload, now)
+	if because != "" { // others would pass on what people are asked about
+		return "", NotDecider("Only people decide on this call, because " + because + ": those who may send budget.extend, and the people of deciders.")
+	}
+	return decider, nil
+}
+
+// JudgeDecision returns what rights say about a decision on the proposal of a call. It is allowed
+// if the capability decide matches the proposal, or the holder could itself send the call and the
+// space does not require decide.
+func (c *Config) JudgeDecision(rights capability.Rights, p *protocol.Envelope, call *capability.Request) capability.Decision {
+	decide := *call
+	decide.Kind, decide.To = capability.Decide, p.To
 	d := rights.Decide(&decide)
 	if d.Allowed || c.DecideExplicitly {
 		return d
 	}
-	call := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context, Place: place}
-	return rights.Decide(&call)
+	return rights.Decide(call)
+}
+
+// ProposedCall returns what patterns match of a call that a participant proposes, made to these
+// participants.
+func (c *Config) ProposedCall(from protocol.ParticipantID, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID) capability.Request {
+	return c.Request(from, &protocol.Envelope{Kind: protocol.KindMCPRequest, To: to, Context: p.Context}, proposed)
 }
 
 // Request returns what capabilities match of an envelope that a participant sends.
@@ -235,8 +261,8 @@ func (c *Config) place(from protocol.ParticipantID, to []protocol.ParticipantID,
 // Scopes returns the capabilities that a participant can grant to the proposer of a call, for calls
 // to a host, the least general first.
 func (st *State) Scopes(id protocol.ParticipantID, p *protocol.Envelope, host protocol.ParticipantID, now time.Time) []capability.Scope {
-	proposed, to := p.ParsePayload(), []protocol.ParticipantID{host}
-	r := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context, Place: st.Config.place(p.From, to, proposed)}
+	proposed := p.ParsePayload()
+	r := st.Config.ProposedCall(p.From, p, proposed, []protocol.ParticipantID{host})
 	dir := ""
 	if host == p.From {
 		dir = capability.WorkingDirectory(proposed)
