@@ -153,17 +153,13 @@ func pageFates(s *pageStage) {
 	p.sees(withText("article", like("waits.txt", "Approved by you, running")).in(panel))
 	p.sees(at("tab", "Proposals"))
 
-	// The decision is not visible to bob: his own is refused with the gateway's
-	// message, and closes the card.
+	// The approvals are not visible to bob, who may decide: the gateway says that there are some.
 	late := s.visit("bob")
 	late.panel("Proposals")
-	bobs := at("tabpanel", "Proposals")
-	card := withText("article", like("waits.txt", "Approve", "Reject…")).in(bobs)
-	late.sees(card)
-	late.click(at("button", "Reject…").in(card))
-	late.decide(at("button", "Reject").in(bobs))
-	late.sees(withText("article", like("waits.txt", "Already decided by alice")).in(bobs))
-	late.sees(at("tab", "Proposals, 1 awaiting approval")) // failing.txt, whose approval is not visible either
+	for _, file := range []string{"waits.txt", "failing.txt"} {
+		late.sees(withText("article", like(file, "Already decided by alice")).in(at("tabpanel", "Proposals")))
+	}
+	late.sees(at("tab", "Proposals"))
 
 	watcher.panel("Proposals")
 	watcher.sees(withText("article", like("waits.txt", "You cannot decide this")))

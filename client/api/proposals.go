@@ -22,7 +22,9 @@ type Proposals struct {
 
 // Proposal is a proposed call with its state, as far as the participant may see it.
 type Proposal struct {
-	State    string      `json:"state"` // pending, fulfilled, rejected, withdrawn, expired
+	// State is pending, fulfilled, rejected, withdrawn, expired, or settled: by an envelope that
+	// the participant may not see, although it may decide.
+	State    string      `json:"state"`
 	Envelope RawEnvelope `json:"envelope"`
 	// Call is the digest of the call, which opinions name.
 	Call string `json:"call"`
@@ -36,9 +38,10 @@ type Proposal struct {
 	SettledBy *Settlement `json:"settled_by,omitempty"`
 }
 
-// Settlement is the envelope that settled a proposal.
+// Settlement is the envelope that settled a proposal. Of one that the participant may not see it
+// has Seq and From alone.
 type Settlement struct {
-	ID     protocol.ID            `json:"id"`
+	ID     protocol.ID            `json:"id,omitempty"`
 	Seq    protocol.Seq           `json:"seq"`
 	From   protocol.ParticipantID `json:"from"`
 	Reason string                 `json:"reason,omitempty"`

@@ -86,10 +86,71 @@ func TestProposals_HTTP(t *testing.T) {
 	if p := rest.Proposals[3]; !strings.Contains(string(p.Envelope.Payload), `"n":1.00`) || rest.Proposals[2].SettledBy.Reason != "unsafe" {
 		t.Errorf("%s, %+v", p.Envelope.Payload, rest.Proposals[2].SettledBy)
 	}
-	for _, query := range []string{"state=open", "limit=0", "before=x"} {
+	for _, query := range []string{"state=open", "limit=0", "before=x", "since=x"} {
 		if resp := v.do(http.MethodGet, "/api/spaces/lab/proposals?"+query, "alice", nil); resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s", query, resp.Status)
 		}
+	}
+}
+
+// Who may decide on a proposal reads that it was settled by an envelope to others: what its own
+// decision would be told. Who may not decide reads nothing of it.
+func TestProposals_SettledUnseen(t *testing.T) {
+	v := &visit{t, meuptest.Start(t, `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+      bob: {token: bob-token, capabilities: ["*"]}
+      host: {token: host-token, capabilities: [mcp.response]}
+      dora: {token: dora-token, capabilities: [decide]}
+      olga: {token: olga-token, capabilities: [decide, observe]}
+      eve: {token: eve-token, capabilities: [chat]}
+`)}
+	for _, line := range []logLine{
+		{ID: "c1", From: "bob", Kind: "reasoning.start"},
+		{ID: "c2", From: "bob", Kind: "reasoning.start"},
+	} {
+		v.post(line)
+	}
+	for id, context := range map[string]string{"waits": "", "approved": "", "ended": "c1", "later": "c2"} {
+		v.post(logLine{ID: id, From: "bob", Kind: "mcp.proposal", Context: context, Payload: json.RawMessage(`{"method":"tools/call","params":{"name":"wipe"},"participant_id":"host"}`)})
+	}
+	approve := func(id string) {
+		v.post(logLine{ID: "run-" + id, From: "alice", Kind: "mcp.request", To: json.RawMessage(`["host"]`), Answers: fmt.Appendf(nil, "%q", id), Payload: json.RawMessage(`{"id":1,"method":"tools/call","params":{"name":"wipe"}}`)})
+	}
+	end := func(id, context string) {
+		v.post(logLine{ID: id, From: "bob", Kind: "reasoning.conclusion", Context: context})
+	}
+	approve("approved")
+	approve("ended")
+	end("e1", "c1")
+	end("e2", "c2")
+	approve("later")
+	_, told := postAs(t, v.g, "dora-token", "/api/spaces/lab/envelopes", `{"kind":"mcp.reject","correlationId":"approved","payload":{"reason":"unsafe"}}`)
+	for who, want := range map[string]map[string]string{
+		"dora": {"waits": "pending", "approved": "settled", "ended": "settled", "later": "expired"},
+		"olga": {"waits": "pending", "approved": "fulfilled", "ended": "fulfilled", "later": "expired"},
+		"eve":  {"waits": "pending", "approved": "pending", "ended": "expired", "later": "expired"},
+	} {
+		for _, p := range v.proposals(who, "state=all").Proposals {
+			if p.State != want[string(p.Envelope.ID)] {
+				t.Errorf("%s: %s is %s, want %s", who, p.Envelope.ID, p.State, want[string(p.Envelope.ID)])
+			}
+			if p.State == "settled" && (p.MayDecide || p.SettledBy.From != "alice" || p.SettledBy.ID != "" || p.SettledBy.Reason != "") {
+				t.Errorf("%s: %s: %+v, settled by %+v", who, p.Envelope.ID, p, p.SettledBy)
+			}
+			if p.State == "settled" && p.Envelope.ID == "approved" && !strings.Contains(told, fmt.Sprintf(`"by":"alice","seq":%d`, p.SettledBy.Seq)) {
+				t.Errorf("%+v, but a decision is told %s", p.SettledBy, told)
+			}
+		}
+	}
+	settled := v.proposals("dora", "state=settled").Proposals
+	if len(settled) != 2 {
+		t.Fatalf("%+v", settled)
+	}
+	if after := v.proposals("dora", fmt.Sprintf("state=settled&since=%d", settled[1].Envelope.Seq)).Proposals; len(after) != 1 || after[0].Envelope.ID != settled[0].Envelope.ID {
+		t.Errorf("since the older one: %+v", after)
 	}
 }
 

@@ -2,17 +2,21 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { extension, figure, loopWords, readBudgets, unitOf, usedOf } from "../src/core/budgets.js";
+import { capability } from "../src/core/capabilities.js";
+import { readClaims } from "../src/core/claims.js";
 import { portion, readDeciders, readRoles, rolesOf, waitOf } from "../src/core/deciders.js";
 import { readDecisions, ruleWords, why } from "../src/core/decisions.js";
 import { kindWords } from "../src/core/kind-words.js";
-import { demote, promote } from "../src/core/panel-drafts.js";
+import { demote, extendBudget, promote, release } from "../src/core/panel-drafts.js";
 import { acceptance, groupTitle, proof, readBacktest, readSuggestions, support } from "../src/core/policy.js";
 import { Reducer } from "../src/core/reducer.js";
-import { activity, notice } from "../src/core/sentences.js";
+import { activity, notice, refusal } from "../src/core/sentences.js";
 import { Space } from "../src/core/space.js";
 import type { CallStep, Proposal } from "../src/core/state.js";
 import type { Envelope } from "@sdk/types.js";
 import type { ReactiveControllerHost } from "lit";
+import { Arrivals } from "../src/ui/panels/arrivals.js";
 import { Loaded } from "../src/ui/panels/loaded.js";
 import { since } from "../src/ui/panels/span.js";
 import { Scribe, settled } from "./support.js";
@@ -75,6 +79,32 @@ test("a demotion that names a decision marks it as wrong, and its step is render
   assert.deepEqual(r.state.proposals.get(p.id)?.undone, { id: demotion.id, by: "alice", at: w.at, reason: "it deletes" });
   assert.notEqual(step(), before);
   assert.equal(r.state.proposals.get(p.id)?.status, "approved", "the call was made");
+});
+
+test("a demotion that names a rejection marks it as wrong", () => {
+  const { r, w, id, now } = proposed();
+  const rejection = w.say("rev", "mcp.reject", { reason: "unsafe" }, { correlationId: id });
+  r.apply(rejection);
+  assert.deepEqual([now().decision, now().request, now().undone], [rejection.id, "", null]);
+  r.apply(w.say("alice", "reviewer.demote", { participant_id: "rev", reason: "it only reads" }, { correlationId: rejection.id }));
+  assert.deepEqual([now().undone?.by, now().undone?.reason, now().status], ["alice", "it only reads", "rejected"]);
+});
+
+test("a decision that is not visible settles what looked pending or expired, and no demotion without a decision undoes it", () => {
+  const space = new Space();
+  const w = new Scribe();
+  const start = w.say("coder", "reasoning.start");
+  const [shown, ended] = [w.say("coder", "mcp.proposal", CALL), w.say("coder", "mcp.proposal", CALL, { context: start.id })];
+  space.load([start, shown, ended, w.say("coder", "reasoning.conclusion", {}, { context: start.id })], false);
+  const states = (): unknown[] => [shown, ended].map((e) => [space.state.proposals.get(e.id)?.status, space.state.proposals.get(e.id)?.decidedBy]);
+  assert.deepEqual(states(), [["pending", ""], ["expired", ""]]);
+  for (const e of [shown, ended]) space.settled(e.id, "rev");
+  assert.deepEqual(states(), [["settled", "rev"], ["settled", "rev"]]);
+  assert.deepEqual(space.state.pending, []);
+  space.receive(w.say("alice", "reviewer.demote", { participant_id: "rev" }, { correlationId: [""] }));
+  assert.equal(space.state.proposals.get(shown.id)?.undone, null);
+  space.load([], true);
+  assert.deepEqual(states(), [["settled", "rev"], ["settled", "rev"]], "also after the state was made again");
 });
 
 test("hostile opinions and demotions change nothing", () => {
@@ -174,6 +204,86 @@ test("decisions: pages, and rules as sentences", () => {
   assert.equal(ruleWords('"mcp.request"'), "May call tools.");
   assert.equal(ruleWords('{"kind":"mcp.request","payload":{"params":{"name":"Bash"}}}'), "May call tools, but only the tool “Bash”.");
   for (const rule of ['{"kind":"mcp.request","payl…', "7", "null", "[]", "{}", ""]) assert.equal(ruleWords(rule), rule);
+});
+
+test("budgets: what is used of what, and other values", () => {
+  const b = readBudgets({
+    day: "2026-11-30",
+    until: "2026-12-01T00:00:00Z",
+    budgets: [
+      { cost: { used: 12.5, limit: 50 }, currency: "USD", may_extend: true },
+      { participant_id: "coder", calls: { used: 3, limit: 2 }, tokens: { used: 1204113, limit: 5000000, extended: 10 }, uncounted: 2, asks: "coder has made 3 of 2 calls today", may_extend: false },
+    ],
+    loops: { identical: 8, hops: 12 },
+  });
+  assert.equal(b.until, Date.parse("2026-12-01T00:00:00Z"));
+  assert.deepEqual(b.budgets.map((x) => [x.id, x.limits.map(usedOf), x.uncounted, x.asks, x.mayExtend]), [
+    ["", ["12.50 of 50.00 USD"], 0, "", true],
+    ["coder", ["1,204,113 of 5,000,000 tokens", "3 of 2 calls"], 2, "coder has made 3 of 2 calls today", false],
+  ]);
+  const [cost, tokens] = b.budgets.flatMap((x) => x.limits);
+  assert.ok(cost && tokens);
+  assert.deepEqual([unitOf(cost), unitOf(tokens), figure(cost, 0.0042), figure(tokens, tokens.extended)], ["USD", "tokens", "0.0042", "10"]);
+  assert.deepEqual(extendBudget("", extension(cost, 1.5), ""), { kind: "budget.extend", payload: { cost: 1.5, currency: "USD" } });
+  assert.deepEqual(extendBudget("coder", extension(tokens, 100), "go on"), { kind: "budget.extend", payload: { participant_id: "coder", tokens: 100, reason: "go on" } });
+  assert.equal(loopWords(b.loops), "A call also has to be approved after the same call was made 8 times without progress, or work was passed on 12 times without a person.");
+  assert.deepEqual([loopWords({ identical: 0, hops: 2 }), loopWords({ identical: 0, hops: 0 })], ["A call also has to be approved after work was passed on 2 times without a person.", ""]);
+  for (const odd of [null, 7, { budgets: "all", loops: [] }, { until: 3, budgets: [null, 7, { tokens: 5, cost: { used: -1, limit: "x" }, currency: 7 }] }]) readBudgets(odd);
+});
+
+test("claims: one entry per envelope, those that end first are first", () => {
+  const item = (id: string, at: string, more: object): object => ({ id, by: "coder", at: "2026-11-30T10:00:00Z", expires_at: at, ...more });
+  const list = readClaims({ claims: [item("b", "2026-11-30T12:00:00Z", { path: "/b" }), item("a", "2026-11-30T11:00:00Z", { path: "/a", reason: "mine" }), item("b", "2026-11-30T12:00:00Z", { name: "release" }), null, 7] });
+  assert.deepEqual(list.filter((c) => c.id !== "").map((c) => [c.id, c.by, c.paths, c.names, c.reason]), [["a", "coder", ["/a"], [], "mine"], ["b", "coder", ["/b"], ["release"], ""]]);
+  assert.deepEqual(release("b"), { kind: "release", correlationId: "b", payload: {} });
+  for (const odd of [null, [], { claims: {} }]) assert.deepEqual(readClaims(odd), []);
+});
+
+test("in words: budgets and claims", () => {
+  const w = new Scribe();
+  assert.equal(notice(w.say("alice", "budget.extend", { participant_id: "coder", cost: 1, currency: "USD", reason: "go on" })), "extended the budget of “coder” by 1 USD: go on");
+  assert.equal(notice(w.say("alice", "budget.extend", { tokens: 5000, calls: 2 })), "extended the budget of the space by 5,000 tokens, 2 calls.");
+  assert.equal(refusal({ error: "claimed", message: "bob holds /a until noon." }), "Somebody else has claimed this. bob holds /a until noon.");
+  const write = { kind: "mcp.request", payload: { params: { arguments: { path: "a" }, name: "Write" } } };
+  assert.equal(capability({ ...write, claims: "require" }), "May call tools, but only the tool “Write”, with “path” “a”, for files that it has claimed.");
+  assert.equal(capability({ kind: "mcp.request", claims: "respect" }), "May call tools, but only for files that nobody else has claimed.");
+  assert.equal(capability({ kind: "mcp.request", claims: "constructor" }), "May call tools.");
+});
+
+test("what is loaded is loaded again after the envelopes that change it, once for many", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const w = new Scribe();
+  const log: Envelope[] = [w.say("coder", "claim", {})];
+  let loads = 0;
+  const host = { addController() {}, shell: { state: { head: log[0]?.seq }, envelopes: log } };
+  const arrivals = new Arrivals(host as never, () => loads++, ["claim"], ["mcp.request"]);
+  const arrive = (...kinds: string[]): void => {
+    for (const kind of kinds) host.shell.state.head = log[log.push(w.say("coder", kind, {})) - 1]?.seq;
+    arrivals.hostUpdate();
+  };
+  arrivals.hostUpdate();
+  t.mock.timers.tick(10_000);
+  assert.equal(loads, 0, "the envelopes before it was shown");
+  arrive("chat", "release");
+  t.mock.timers.tick(10_000);
+  assert.equal(loads, 0, "of other kinds");
+  arrive("mcp.request", "chat");
+  t.mock.timers.tick(1000);
+  arrive("mcp.request");
+  t.mock.timers.tick(1999);
+  assert.equal(loads, 0);
+  t.mock.timers.tick(1);
+  assert.equal(loads, 1, "three seconds after the first of many");
+  arrive("mcp.request");
+  arrive("claim", "claim", "chat");
+  t.mock.timers.tick(100);
+  assert.equal(loads, 2, "soon");
+  t.mock.timers.tick(10_000);
+  assert.equal(loads, 2);
+  arrive("claim");
+  arrivals.hostDisconnected();
+  t.mock.timers.tick(10_000);
+  assert.equal(loads, 2, "not for an element that is gone");
 });
 
 const SUGGESTED = {

@@ -60,7 +60,7 @@ var operations = map[string]operation{
 	"GET /api/spaces/{space}/events": {id: "events", tag: tagLog, types: "text/event-stream", summary: "Streams the space as server-sent events.",
 		details: "The channel events of /api/asyncapi.json describes them.", params: "since log ack echo observe serves linger updates Last-Event-ID" + filterParams},
 	"GET /api/spaces/{space}/proposals": {id: "proposals", tag: tagLog, out: "proposals", summary: "Lists the proposed calls of a space, the newest first.",
-		params: "state before limit"},
+		params: "state since before limit"},
 	"GET /api/spaces/{space}/proposals/{id}/scopes": {id: "scopes", tag: tagLog, out: "scopes", params: "to",
 		summary: "Lists what a grant to the proposer of a call may allow, the least general first."},
 	"GET /api/spaces/{space}/decisions": {id: "decisions", tag: tagLog, out: "decisions", summary: "Lists who or what decided on the calls of a space, the newest first.",

@@ -26,13 +26,18 @@ const (
 	// the log to find outcomes.
 	maxProposalBytes = 1 << 20
 	maxOutcomeBytes  = 12 << 20
+	// unseenBytes is about the memory for a settlement that the caller may not see.
+	unseenBytes = 400
 )
 
 type proposalQuery struct {
-	state  string
-	before protocol.Seq
-	limit  int
+	state         string
+	since, before protocol.Seq
+	limit         int
 }
+
+// settledUnseen is the state of a proposal that was settled by an envelope which the caller may not see.
+const settledUnseen = "settled"
 
 // proposals lists the proposals in a state, newest first.
 func (s *Server) proposals(w http.ResponseWriter, r *http.Request, v caller) {
@@ -66,7 +71,9 @@ func proposalQueryOf(r *http.Request) (proposalQuery, *protocol.Error) {
 		switch name {
 		case "state":
 			q.state = value
-			ok = slices.Contains([]string{"pending", "fulfilled", "rejected", "withdrawn", "expired", "all"}, value)
+			ok = slices.Contains([]string{"pending", "fulfilled", "rejected", "withdrawn", "expired", settledUnseen, "all"}, value)
+		case "since":
+			q.since, ok = seq(value)
 		case "before":
 			q.before, ok = seq(value)
 		case "limit":
@@ -86,17 +93,25 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 	page = &api.Proposals{Proposals: []api.Proposal{}}
 	visibility := v.space.VisibilityOf(v.viewer())
 	scan, size := exchange.NewProposalScan(), 0
+	unseen := make(map[protocol.ID]*api.Settlement) // of proposals that are not read yet
 	for e, err := range v.space.Backwards(ctx) {
 		if err != nil {
 			return nil, scanned, err
 		}
-		if scanned == maxProposalScan || scan.Size() > maxOutcomeBytes {
+		env := e.Envelope
+		if env.Seq <= q.since {
+			break
+		}
+		if scanned == maxProposalScan || scan.Size()+unseenBytes*len(unseen) > maxOutcomeBytes {
 			page.Partial = true
 			break
 		}
 		scanned++
-		env := e.Envelope
-		if !slices.Contains(exchange.DecisionKinds, env.Kind) || !e.VisibleTo(visibility) {
+		visible := e.VisibleTo(visibility)
+		if id := e.Settles(); id != "" && !visible {
+			unseen[id] = &api.Settlement{Seq: env.Seq, From: env.From}
+		}
+		if !visible || !slices.Contains(exchange.DecisionKinds, env.Kind) {
 			continue
 		}
 		if env.Kind != protocol.KindMCPProposal {
@@ -107,6 +122,11 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 			continue
 		}
 		p := proposalOf(env, scan, now)
+		by := unseen[env.ID]
+		delete(unseen, env.ID)
+		if by != nil && (p.SettledBy == nil || by.Seq < p.SettledBy.Seq) && v.space.MayDecide(v.id, env) {
+			p.State, p.SettledBy = settledUnseen, by // what a decision of the caller would be told
+		}
 		if p.State == "pending" && v.space.IsGone(env.From) {
 			p.State = string(exchange.Expired)
 		}

@@ -14,10 +14,11 @@ import (
 var policyAnswers string
 
 // answerPolicy lets the tab have the answers of testdata/policy.json until the page is loaded
-// again.
+// again. In them, +9m is a time in nine minutes.
 func answerPolicy(tab *Tab) {
 	Eval[bool](tab, `(() => {
-		const answers = `+policyAnswers+`, real = window.fetch;
+		const later = (_, v) => (/^[+-]\d+m$/.test(v) ? new Date(Date.now() + 60000 * parseInt(v)).toISOString() : v);
+		const answers = JSON.parse(JSON.stringify(`+policyAnswers+`), later), real = window.fetch;
 		window.fetch = (url, init) => {
 			const name = new URL(url, location.href).pathname.split("/")[4];
 			return name in answers ? Promise.resolve(new Response(JSON.stringify(answers[name]), { headers: { "Content-Type": "application/json" } })) : real(url, init);
@@ -65,12 +66,26 @@ func TestPolicy_Looks(t *testing.T) {
 			picture("decisions")
 
 			openPolicy(tab, "reviewers")
-			tab.Await(inPolicy("reviewers", "li"))
+			if got := tab.Await(`(` + inPolicy("reviewers", "li") + `)?.querySelector("dl").textContent.replace(/\s+/g, "")`); got != "Coverage9of50(18%)Misses–Agreementonrejections–Falsealarms–Saved9" {
+				t.Errorf("the rules, which are not compared with people: %s", got)
+			}
 			picture("reviewers")
 			unfold("reviewers")
+			picture("kinds")
 			press(t, tab, inPolicy("reviewers", "[data-reviewer=ready]"))
 			tab.Await(`(` + inPolicy("reviewers", "meup-reason-form") + `)?.shadowRoot?.activeElement?.name === "reason"`)
 			bottom("promote")
+
+			openPolicy(tab, "budgets")
+			tab.Await(inPolicy("budgets", "li"))
+			picture("budgets")
+			press(t, tab, inPolicy("budgets", "[data-budget=planner]"))
+			tab.Await(`(` + inPolicy("budgets", "meup-reason-form") + `)?.shadowRoot?.activeElement?.name === "amount"`)
+			picture("extend")
+
+			openPolicy(tab, "claims")
+			tab.Await(inPolicy("claims", "li"))
+			picture("claims")
 
 			openPolicy(tab, "suggestions")
 			tab.Await(inPolicy("suggestions", "article"))
@@ -168,6 +183,30 @@ func TestPolicy_Judgment(t *testing.T) {
 			tab.Clean()
 		})
 	}
+}
+
+// TestPolicy_WrongRejection lets a person say that a rejection of a reviewer was wrong.
+func TestPolicy_WrongRejection(t *testing.T) {
+	s := newStageThatDecides(t, []string{"files"}, map[string][]string{"ada": {"*"}, "planner": {"reasoning.*", "mcp.proposal"}, "rev": {"mcp.opinion", "decide"}},
+		map[string]any{"deciders": []any{map[string]any{"reviewer": "rev", "mode": "decide"}, map[string]any{"people": []string{"ada"}}}})
+	edit := propose("edit", "r", "edit_file", map[string]any{"path": "docs/notes.md"})
+	s.Send("planner", Envelope{"id": "r", "kind": "reasoning.start", "payload": map[string]any{"message": "Correct the notes"}}, edit)
+	s.Send("rev", opinion(t, "says-edit", edit, "reject", "Notes are not for editing."), Envelope{"id": "no-edit", "kind": "mcp.reject", "context": "r", "correlationId": "edit", "payload": map[string]any{"reason": "policy"}})
+	tab := SharedBrowser(t).Private(t)
+	looks[0].with(tab, 1)
+	s.Enter(tab, "ada")
+	preferOpen(tab)
+	tab.Await(`(` + judged + `)?.querySelector(".let-through")?.textContent.includes("Rejected by the reviewer rev.")`)
+	press(t, tab, `(`+judged+`)?.querySelector(".wrong")`)
+	form := `(` + judged + `)?.querySelector("meup-reason-form")?.shadowRoot`
+	tab.Await(`(` + form + `)?.textContent.includes("The call stays rejected.") && (` + form + `)?.activeElement?.name === "reason"`)
+	Eval[bool](tab, `((`+form+`).activeElement.value = "Planners edit notes.", true)`)
+	press(t, tab, `(`+form+`)?.querySelector(".button.bad")`)
+	tab.Await(`(` + judged + `)?.textContent.includes("said that this rejection was wrong: Planners edit notes.")`)
+	if got := s.history("reviewer.demote"); len(got) != 1 || got[0]["correlationId"] != "no-edit" {
+		t.Errorf("the demotion: %v", got)
+	}
+	tab.Clean()
 }
 
 // TestPolicy_Suggestions accepts a rule that the log suggests, sees who approved what, and asks

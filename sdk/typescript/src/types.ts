@@ -63,6 +63,8 @@ export interface CapabilityRule {
   readonly payload?: unknown;
   readonly to?: unknown;
   readonly context?: unknown;
+  /** "require" or "respect". */
+  readonly claims?: unknown;
   readonly deny?: boolean;
 }
 

@@ -9,7 +9,7 @@ import type { Capability, CapabilityRule, Payload } from "@sdk/types.js";
 export function capability(c: Capability): string {
   const rule: CapabilityRule = typeof c === "string" ? { kind: c } : c;
   const what = activity(str(rule.kind));
-  const limits = [payloadLimit(obj(rule.payload)), toLimit(rule.to), contextLimit(rule.context)].filter((s) => s !== "");
+  const limits = [payloadLimit(obj(rule.payload)), toLimit(rule.to), contextLimit(rule.context), claimsLimit(rule.claims)].filter((s) => s !== "");
   const only = limits.length > 0 ? `, but only ${limits.join(", ")}` : "";
   if (rule.deny === true) return `May not ${what}${limits.length > 0 ? `: ${limits.join(", ")}` : ""}.`;
   return `May ${what}${only}.`;
@@ -34,7 +34,8 @@ function payloadLimit(p: Payload): string {
 }
 
 function paramsLimit(p: Payload): string[] {
-  return Object.entries(p).flatMap(([key, v]) => {
+  const entries = Object.entries(p);
+  return [...entries.filter(([key]) => key === "name"), ...entries.filter(([key]) => key !== "name")].flatMap(([key, v]) => {
     if (key === "name") return [`the tool ${pattern(v)}`];
     if (key === "arguments" && isObject(v)) return Object.entries(v).map(([name, x]) => `with ${quoted(name)}${typed(x) === "" ? "" : ":"} ${pattern(x)}`);
     if (key === "_meta" && isObject(v) && "meup/cwd" in v) return [`in the working directory ${pattern(v["meup/cwd"])}`];
@@ -48,6 +49,10 @@ function toLimit(v: unknown): string {
 
 function contextLimit(v: unknown): string {
   return v === undefined ? "" : `in the context ${pattern(v)}`;
+}
+
+function claimsLimit(v: unknown): string {
+  return v === "require" ? "for files that it has claimed" : v === "respect" ? "for files that nobody else has claimed" : "";
 }
 
 /** Describes a typed pattern, as the gateway does; "" for any other. */

@@ -17,6 +17,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "reasoning.cancel": "Canceled reasoning",
   "capability.grant": "Granted access",
   "capability.revoke": "Revoked access",
+  "budget.extend": "Extended budget",
   "policy.dismiss": "Dismissed suggestion",
   "space.invite": "Invitation",
   "space.kick": "Removal",

@@ -4,7 +4,7 @@ import { obj } from "@sdk/read.js";
 import { withoutMeta } from "@sdk/proposal.js";
 import { addressed, circle } from "./drafts.js";
 import type { Proposal } from "./state.js";
-import type { Capability, Draft, ID, ParticipantID } from "@sdk/types.js";
+import type { Capability, Draft, ID, ParticipantID, Payload } from "@sdk/types.js";
 
 /** Reasons for rejecting a proposal that the protocol defines, most common first. */
 export const REJECT_REASONS = ["disagree", "unsafe", "inappropriate", "policy", "duplicate", "invalid", "no_longer_needed", "busy", "other"] as const;
@@ -73,6 +73,16 @@ export function promote(reviewer: ParticipantID, reason: string): Draft {
 /** Puts a reviewer back into shadow; `decision` is the one that was wrong, if there is one. */
 export function demote(reviewer: ParticipantID, reason: string, decision: ID = ""): Draft {
   return { kind: "reviewer.demote", ...(decision !== "" && { correlationId: decision }), payload: { participant_id: reviewer, ...(reason !== "" && { reason }) } };
+}
+
+/** Makes a budget larger until the end of the day; "" is that of the space. */
+export function extendBudget(of: ParticipantID, by: Payload, reason: string): Draft {
+  return { kind: "budget.extend", payload: { ...(of !== "" && { participant_id: of }), ...by, ...(reason !== "" && { reason }) } };
+}
+
+/** Ends a claim. */
+export function release(claim: ID): Draft {
+  return { kind: "release", correlationId: claim, payload: {} };
 }
 
 /** Removes a participant until it is invited again. */

@@ -34,6 +34,9 @@ const KINDS: Readonly<Record<string, string>> = {
   "space.kick": "remove participants",
   decide: "approve and reject proposals",
   "policy.dismiss": "dismiss suggested rules",
+  "budget.extend": "extend budgets",
+  claim: "claim files",
+  release: "release what it has claimed",
   "reviewer.*": "promote and demote reviewers",
   "reviewer.promote": "let reviewers decide",
   "reviewer.demote": "put reviewers back into shadow",
@@ -77,6 +80,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   cannot_delegate: "You cannot grant access that you do not have.",
   not_proposer: "Only the proposer can withdraw a proposal.",
   proposal_mismatch: "This call differs from the proposal, or does not go to the participant that runs the tool.",
+  claimed: "Somebody else has claimed this.",
   proposal_settled: "This proposal was already decided.",
   paused: "You are paused and cannot send.",
   cursor_expired: "Older messages are no longer available.",
@@ -140,6 +144,8 @@ export function notice(e: Envelope): string {
       return `removed ${whom}${why}`;
     case "reviewer.promote":
       return `let ${whom} decide on proposals${why}`;
+    case "budget.extend":
+      return `extended the budget of ${str(field(p, "participant_id")) === "" ? "the space" : whom} by ${more(p)}${why}`;
     case "reviewer.demote":
       return `put ${whom} back into shadow${why}`;
     case "participant.pause":
@@ -157,6 +163,12 @@ export function notice(e: Envelope): string {
     default:
       return "";
   }
+}
+
+function more(p: Payload): string {
+  const cost = num(field(p, "cost"));
+  const limits = ["tokens", "calls"].flatMap((of) => (num(field(p, of)) === null ? [] : [`${num(field(p, of))?.toLocaleString()} ${of}`]));
+  return [...(cost === null ? [] : [`${cost.toLocaleString()} ${oneLine(str(field(p, "currency")), 8)}`]), ...limits].join(", ");
 }
 
 function rights(v: unknown): string {

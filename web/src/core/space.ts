@@ -127,7 +127,7 @@ export class Space {
     this.trim();
   }
 
-  /** Records that an own decision was rejected since the proposal is already settled. */
+  /** Records that a proposal was decided, though the decision may not be visible. */
   settled(proposal: ID, by: ParticipantID): void {
     this.reducer.settled(proposal, by);
   }

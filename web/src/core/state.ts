@@ -301,6 +301,8 @@ export interface Proposal extends Versioned {
   readonly explanation: string;
   /** The request that fulfills it. */
   readonly request: ID;
+  /** The envelope that decided: that request, a rejection or a withdrawal. */
+  readonly decision: ID;
   /** What participants said of it before it was decided, one of each, in order. */
   readonly opinions: readonly Opinion[];
   /** Who said that the decision of a reviewer on it was wrong; null: nobody. */

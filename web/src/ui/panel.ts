@@ -112,6 +112,9 @@ export interface Shell {
   /** Reports whether the user's capabilities may allow a kind; the gateway checks payloads. */
   may(kind: string): boolean;
 
+  /** Records that a proposal was decided, though the decision is not visible here. */
+  settled(proposal: ID, by: ParticipantID): void;
+
   /** Returns the envelope with an id, loaded or from the gateway. */
   envelope(id: ID): Promise<Envelope | null>;
   /** The loaded envelopes, by seq. */

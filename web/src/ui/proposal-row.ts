@@ -83,7 +83,7 @@ define("meup-proposal", ProposalRow);
 
 /** What reviewers had to do with a settled proposal; before that, people judge by themselves. Its module is loaded with the first one. */
 export function judged(shell: Shell, s: SpaceState, p: Proposal | undefined): TemplateResult | typeof nothing {
-  if (p === undefined || p.status === "pending" || (p.opinions.length === 0 && s.participants.get(p.decidedBy)?.reviewer !== true)) return nothing;
+  if (p === undefined || p.status === "pending" || (p.opinions.length === 0 && !p.lapsed && s.participants.get(p.decidedBy)?.reviewer !== true)) return nothing;
   import("./panels/judgment.js").catch(() => undefined); // without it, the decision is still shown
   return html`<meup-judgment .shell=${shell} .proposal=${p}></meup-judgment>`;
 }

@@ -140,6 +140,11 @@ export class SpaceShell implements Shell {
     return you !== null && allows(you.capabilities, kind);
   }
 
+  settled(proposal: ID, by: ParticipantID): void {
+    this.room.space.settled(proposal, by);
+    this.changed();
+  }
+
   async envelope(id: ID): Promise<Envelope | null> {
     return this.room.space.envelope(id) ?? this.api.one(this.space, id);
   }

@@ -3,7 +3,7 @@
 import { notice } from "../sentences.js";
 import type { Ctx, Logged } from "./context.js";
 
-const KINDS = /^(?:capability\.(?:grant|revoke)|space\.(?:invite|kick)|reviewer\.(?:promote|demote)$|participant\.(?!status$|request-status$|compact-done$))/;
+const KINDS = /^(?:capability\.(?:grant|revoke)|space\.(?:invite|kick)|reviewer\.(?:promote|demote)$|budget\.extend$|participant\.(?!status$|request-status$|compact-done$))/;
 
 /** Adds a notice for an envelope that warrants one. */
 export function note(c: Ctx, e: Logged): void {

@@ -38,6 +38,7 @@ export function propose(c: Ctx, e: Logged): void {
     reason: "",
     explanation: "",
     request: "",
+    decision: "",
     opinions: [],
     undone: null,
     approvedArgs: undefined,
@@ -99,6 +100,7 @@ function decideOn(c: Ctx, e: Logged, id: ID, status: ProposalStatus): void {
   p.lapsed = false;
   p.decidedBy = e.env.from;
   p.decidedAt = e.at;
+  p.decision = e.env.id;
   c.t.wait(id, false);
 }
 
@@ -135,12 +137,13 @@ export function appoint(c: Ctx, e: Logged): void {
   if (id === "") return;
   person(c, id).reviewer = true;
   if (e.env.kind !== "reviewer.demote") return;
-  for (const decision of e.references) {
-    const call = callOf(c, decision);
-    const p = c.t.edit(c.t.proposals, call?.id ?? "");
-    if (call === null || p?.request !== decision) continue;
+  for (const { id, decision } of c.t.proposals.values()) {
+    const wrong = decision !== "" && e.references.includes(decision);
+    const p = wrong ? c.t.edit(c.t.proposals, id) : undefined;
+    if (p === undefined) continue;
     p.undone = closing(e);
-    edit(c, call, (old) => ({ ...old }));
+    const call = callOf(c, id);
+    if (call !== null) edit(c, call, (old) => ({ ...old }));
   }
 }
 

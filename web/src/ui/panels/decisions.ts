@@ -11,7 +11,7 @@ import { define } from "../element.js";
 import { argsLine, longText, moment, shortMoment } from "../format.js";
 import { PanelElement, type Shell } from "../panel.js";
 import { shared } from "../styles.js";
-import { plain, who } from "../text.js";
+import { brief, plain, who } from "../text.js";
 import { Loaded } from "./loaded.js";
 import { envelopeButton, exact, parts, refused } from "./parts.js";
 
@@ -73,6 +73,7 @@ export class Decisions extends PanelElement {
 
   protected override render(): TemplateResult {
     const { found } = this;
+    const { envelopes } = this.shell;
     const { value, error, loading } = this.page;
     const others = [...this.state.participants.keys()].filter((id) => id !== GATEWAY).sort();
     return html`<form class="filters" @submit=${this.filter} @change=${this.filter}>
@@ -85,18 +86,18 @@ export class Decisions extends PanelElement {
         <input id="tool" class="field" type="search" placeholder="Any tool" autocapitalize="off" spellcheck="false" maxlength="256" .value=${this.tool} />
       </form>
       ${refused(error)}
-      <ol aria-busy=${loading ? "true" : "false"} aria-label="Decisions, newest first">${found.map((d) => html`<li>${this.one(d)}</li>`)}</ol>
+      <ol aria-busy=${loading ? "true" : "false"} aria-label="Decisions, newest first">${found.map((d) => html`<li>${this.one(d, envelopes)}</li>`)}</ol>
       ${found.length === 0 ? html`<p class="empty" role="status">${loading ? "Loading…" : error !== "" ? nothing : this.participant + this.tool === "" ? "No calls yet" : "No calls match"}</p>` : this.end(value, loading)}`;
   }
 
-  private one(d: Decision): TemplateResult {
-    const args = argumentsOf(this.shell, d);
+  private one(d: Decision, envelopes: readonly Envelope[]): TemplateResult {
+    const args = argumentsOf(this.shell, envelopes, d);
     return html`<p class="row">
         <span class="grow"><span class="name">${d.caller === this.shell.you ? "You" : authorText(d.caller)}</span> <code>${exact(oneLine(d.tool, 200))}</code>${d.host === "" ? nothing : html` <span class="quiet">on ${authorText(d.host)}</span>`}</span>
         <time title=${moment(d.at)}>${shortMoment(d.at, this.shell.now())}</time>
       </p>
       ${args === "" ? nothing : html`<p class="args">${args}</p>`}
-      <p class="small">${why(d, (id) => personText(id, this.shell.you))}${d.rule === "" || d.by === "participant" ? "." : html`: ${plain(oneLine(ruleWords(d.rule), 400))}`}${d.grant === "" ? nothing : html` <button class="words small" @click=${() => this.shell.open("envelope", { id: d.grant })}>Show the grant</button>`}</p>
+      <p class="small">${why(d, (id) => personText(id, this.shell.you))}${d.rule === "" || d.by === "participant" ? "." : html`: ${brief(oneLine(ruleWords(d.rule), 400), plain)}`}${d.grant === "" ? nothing : html` <button class="words small" @click=${() => this.shell.open("envelope", { id: d.grant })}>Show the grant</button>`}</p>
       ${d.reason === "" ? nothing : html`<p class="quiet">${longText(d.reason.replaceAll("_", " "))}</p>`}
       <p class="row">
         <span class="chip ${TONES[d.outcome] ?? ""}">${oneLine(d.outcome, 40)}</span>
@@ -122,9 +123,9 @@ export class Decisions extends PanelElement {
 }
 
 /** Returns the arguments of a loaded call on one line; "" if it is not loaded. */
-function argumentsOf(shell: Shell, d: Decision): string {
+function argumentsOf(shell: Shell, envelopes: readonly Envelope[], d: Decision): string {
   const p = shell.state.proposals.get(d.proposal);
-  const e = envelopeAt(shell.envelopes, d.seq);
+  const e = envelopeAt(envelopes, d.seq);
   const args = d.outcome !== "made" || e === undefined ? p?.args : shownParams(str(field(e.payload, "method")), field(e.payload, "params"));
   return isObject(args) ? argsLine(args, 200) : "";
 }

@@ -12,6 +12,7 @@ import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
 import { who } from "../text.js";
 import { Deciding } from "./deciding.js";
+import { Standing } from "./standing.js";
 import "./reason-form.js";
 import { envelopeButton, parts } from "./parts.js";
 
@@ -46,6 +47,8 @@ export class Judgment extends LitElement {
       .opinion > svg {
         width: 0.9375rem;
         height: 0.9375rem;
+        margin-top: 0.2rem;
+        align-self: start;
       }
       .opinion > span,
       .undone > span {
@@ -65,6 +68,11 @@ export class Judgment extends LitElement {
   declare private asking: boolean;
   private readonly deciding = new Deciding(this);
 
+  constructor() {
+    super();
+    new Standing(this);
+  }
+
   protected override render(): TemplateResult {
     const p = this.proposal;
     return html`<div class="judged">${p.opinions.map((o) => this.opinion(o, p))} ${this.letThrough(p)}</div>`;
@@ -80,18 +88,18 @@ export class Judgment extends LitElement {
 
   private letThrough(p: Proposal): TemplateResult | typeof nothing {
     const { roles } = this.deciding;
-    if (p.undone !== null) return html`<p class="let-through undone"><span><b>${p.undone.by === this.shell.you ? "You" : authorText(p.undone.by)}</b> said that this approval was wrong${p.undone.reason === "" ? "." : html`: ${longText(p.undone.reason)}`}</span>${envelopeButton(this.shell, p.undone.id)}</p>`;
-    if (roles === null || p.request === "" || !roles.reviewers.includes(p.decidedBy)) return nothing;
+    if (p.undone !== null) return html`<p class="let-through undone"><span><b>${p.undone.by === this.shell.you ? "You" : authorText(p.undone.by)}</b> said that this ${p.status === "rejected" ? "rejection" : "approval"} was wrong${p.undone.reason === "" ? "." : html`: ${longText(p.undone.reason)}`}</span>${envelopeButton(this.shell, p.undone.id)}</p>`;
+    if (roles === null || p.decision === "" || !roles.reviewers.includes(p.decidedBy)) return nothing;
     const may = this.shell.may("reviewer.demote") && waitOf(roles, this.shell.you) !== null && !this.shell.past;
     return html`<div class="let-through">
-        <span>Let through by the reviewer <b>${authorText(p.decidedBy)}</b>.</span>
+        <span>${p.status === "rejected" ? "Rejected" : "Let through"} by the reviewer <b>${authorText(p.decidedBy)}</b>.</span>
         ${may && this.asking !== true ? html`<button class="words small wrong" @click=${() => (this.asking = true)}>That was wrong…</button>` : nothing}
       </div>
       ${may && this.asking === true
         ? html`<meup-reason-form
             .shell=${this.shell}
-            .draft=${(reason: string) => demote(p.decidedBy, reason, p.request)}
-            .words=${`${who(p.decidedBy)} goes back into shadow: it decides nothing until it is promoted again. The call itself is not undone.`}
+            .draft=${(reason: string) => demote(p.decidedBy, reason, p.decision)}
+            .words=${`${who(p.decidedBy)} goes back into shadow: it decides nothing until it is promoted again. ${p.status === "rejected" ? "The call stays rejected" : "The call itself is not undone"}.`}
             .action=${"Back to shadow"}
             .bad=${true}
             @closed=${this.close}

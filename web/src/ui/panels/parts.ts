@@ -204,3 +204,35 @@ export const parts = css`
     cursor: default;
   }
 `;
+
+/** The styles of bars that show a part of a whole. */
+export const barStyles = css`
+  progress {
+    width: 100%;
+    height: 0.375rem;
+    border: 0;
+    border-radius: 1em;
+    background: var(--sunk);
+    accent-color: var(--accent);
+    appearance: none;
+    overflow: hidden;
+  }
+  progress::-webkit-progress-bar {
+    background: var(--sunk);
+  }
+  progress::-webkit-progress-value {
+    background: var(--accent);
+  }
+  progress::-moz-progress-bar {
+    background: var(--accent);
+  }
+  progress[data-full] {
+    accent-color: var(--bad);
+  }
+  progress[data-full]::-webkit-progress-value {
+    background: var(--bad);
+  }
+  progress[data-full]::-moz-progress-bar {
+    background: var(--bad);
+  }
+`;

@@ -1,4 +1,4 @@
-/** Who and what decides on calls: the decisions, the reviewers and their scores, suggested rules, and backtests. */
+/** Who and what decides on calls: the decisions, the reviewers and their scores, budgets, claims, suggested rules, and backtests. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { define } from "../element.js";
@@ -7,6 +7,8 @@ import { shared } from "../styles.js";
 import { seesRights } from "./deciding.js";
 import { parts } from "./parts.js";
 import "./backtest.js";
+import "./budgets.js";
+import "./claims.js";
 import "./decisions.js";
 import "./reviewers.js";
 import "./suggestions.js";
@@ -14,6 +16,8 @@ import "./suggestions.js";
 const PARTS: readonly (readonly [id: string, title: string, forAll: boolean])[] = [
   ["decisions", "Decisions", true],
   ["reviewers", "Reviewers", true],
+  ["budgets", "Budgets", true],
+  ["claims", "Claims", true],
   ["suggestions", "Suggestions", false],
   ["backtest", "Backtest", false],
 ];
@@ -25,14 +29,13 @@ export class Policy extends PanelElement {
     css`
       nav {
         display: flex;
-        gap: var(--space-1) var(--space-3);
+        gap: var(--space-1);
         flex-wrap: wrap;
-        margin-bottom: var(--space-4);
-        border-bottom: 1px solid var(--line);
+        margin: 0 calc(-1 * var(--space-2)) var(--space-4);
       }
       nav button {
-        padding: var(--space-1) 0;
-        border-bottom: 2px solid transparent;
+        padding: var(--space-1) var(--space-2);
+        border-radius: var(--round-s);
         color: var(--quiet);
         font-size: var(--text-xs);
         font-weight: 600;
@@ -41,8 +44,8 @@ export class Policy extends PanelElement {
         color: var(--ink);
       }
       nav button[aria-current] {
-        border-color: var(--accent);
-        color: var(--ink);
+        background: var(--accent-soft);
+        color: var(--accent-strong);
       }
       @media (pointer: coarse) {
         nav button {
@@ -60,11 +63,15 @@ export class Policy extends PanelElement {
       ${shell.past ? html`<p class="warning">You are viewing the past. This is how it is now.</p>` : nothing}
       ${part === "reviewers"
         ? html`<meup-reviewers .shell=${shell} .state=${state}></meup-reviewers>`
-        : part === "suggestions"
-          ? html`<meup-suggestions .shell=${shell} .state=${state}></meup-suggestions>`
-          : part === "backtest"
-            ? html`<meup-backtest .shell=${shell} .state=${state}></meup-backtest>`
-            : html`<meup-decisions .shell=${shell} .state=${state}></meup-decisions>`}
+        : part === "budgets"
+          ? html`<meup-budgets .shell=${shell} .state=${state}></meup-budgets>`
+          : part === "claims"
+            ? html`<meup-claims .shell=${shell} .state=${state}></meup-claims>`
+            : part === "suggestions"
+              ? html`<meup-suggestions .shell=${shell} .state=${state}></meup-suggestions>`
+              : part === "backtest"
+                ? html`<meup-backtest .shell=${shell} .state=${state}></meup-backtest>`
+                : html`<meup-decisions .shell=${shell} .state=${state}></meup-decisions>`}
     `;
   }
 }

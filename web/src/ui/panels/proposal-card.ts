@@ -25,6 +25,7 @@ import { DecisionGuard } from "./decision-guard.js";
 import { cardStyles, differenceStyles } from "./proposal-style.js";
 import { renderOutcome } from "./proposal-outcome.js";
 import "./reject-form.js";
+import { Standing } from "./standing.js";
 import "./time-left.js";
 
 export class ProposalCard extends LitElement {
@@ -68,6 +69,7 @@ export class ProposalCard extends LitElement {
   /** The arguments are in the editor. */
   declare private editing: boolean;
   private readonly deciding = new Deciding(this);
+  private readonly standing = new Standing(this);
   /** When the user may decide; Infinity: now, or never. */
   private waitsUntil = Infinity;
   private stopTicker: (() => void) | undefined;
@@ -165,7 +167,8 @@ export class ProposalCard extends LitElement {
     }
     const { present = false } = this.state.participants.get(p.from) ?? {};
     const gone = present || p.from === this.shell.you ? nothing : html`<p class="faint">${authorText(p.from)} is offline and may not see the decision.</p>`;
-    return html`${gone}${p.from === this.shell.you ? this.own(p) : this.others(p)}`;
+    const { because } = this.standing;
+    return html`${because === "" ? nothing : html`<p class="warning">${plain(because)}; continue? <button class="words small" @click=${() => this.shell.open("policy", { part: "budgets" })}>Show budgets</button></p>`}${gone}${p.from === this.shell.you ? this.own(p) : this.others(p)}`;
   }
 
   private own(p: Proposal): TemplateResult {

@@ -1,6 +1,6 @@
-/** A confirmation with a reason, which sends an envelope. */
+/** A confirmation with a reason, and further fields, which sends an envelope. */
 
-import { LitElement, type TemplateResult, css, html } from "lit";
+import { LitElement, type TemplateResult, css, html, nothing } from "lit";
 import type { Draft } from "@sdk/types.js";
 import { define } from "../element.js";
 import type { Shell } from "../panel.js";
@@ -9,7 +9,7 @@ import { parts, refused } from "./parts.js";
 
 /** Emits `sent`, and `closed` after it was sent or canceled. */
 export class ReasonForm extends LitElement {
-  static override properties = { shell: { attribute: false }, draft: { attribute: false }, words: { attribute: false }, action: { attribute: false }, bad: { attribute: false }, busy: { state: true }, error: { state: true } };
+  static override properties = { shell: { attribute: false }, draft: { attribute: false }, words: { attribute: false }, action: { attribute: false }, fields: { attribute: false }, bad: { attribute: false }, busy: { state: true }, error: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -28,19 +28,22 @@ export class ReasonForm extends LitElement {
   ];
 
   declare shell: Shell;
-  /** Makes the envelope with a reason. */
-  declare draft: (reason: string) => Draft;
+  /** Makes the envelope with a reason, and the values of `fields`. */
+  declare draft: (reason: string, data: FormData) => Draft;
   /** What it means. */
   declare words: string;
   /** The label of the button that sends. */
   declare action: string;
   declare bad: boolean;
+  /** Fields before the reason. */
+  declare fields: TemplateResult | undefined;
   declare private busy: boolean;
   declare private error: string;
 
   protected override render(): TemplateResult {
     return html`<form ?data-bad=${this.bad} @submit=${(e: Event) => void this.submit(e)} @keydown=${this.key}>
       <p class="small">${this.words}</p>
+      ${this.fields ?? nothing}
       <label class="field-label">Reason (visible to everyone)<input class="field" name="reason" maxlength="500" /></label>
       ${refused(this.error ?? "")}
       <div class="row">
@@ -56,10 +59,11 @@ export class ReasonForm extends LitElement {
 
   private async submit(e: Event): Promise<void> {
     e.preventDefault();
-    const reason = String(new FormData(e.target as HTMLFormElement).get("reason") ?? "").trim();
+    const data = new FormData(e.target as HTMLFormElement);
+    const reason = String(data.get("reason") ?? "").trim();
     this.busy = true;
     this.error = "";
-    const sent = await this.shell.send(this.draft(reason));
+    const sent = await this.shell.send(this.draft(reason, data));
     this.busy = false;
     if (!sent.ok) {
       this.error = sent.refusal;

@@ -14,7 +14,7 @@ import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { plain, who } from "../text.js";
 import { COMPUTED, Loaded } from "./loaded.js";
-import { envelopeButton, exact, monogram, parts, refused } from "./parts.js";
+import { barStyles, envelopeButton, exact, monogram, parts, refused } from "./parts.js";
 import { since, spanField, spanStyles } from "./span.js";
 import "./reason-form.js";
 
@@ -27,6 +27,7 @@ export class Reviewers extends PanelElement {
     shared,
     parts,
     spanStyles,
+    barStyles,
     css`
       .decider {
         display: grid;
@@ -78,12 +79,12 @@ export class Reviewers extends PanelElement {
       }
       th,
       td {
-        padding: 0.2rem 0 0.2rem var(--space-3);
+        padding: 0.2rem 0 0.2rem var(--space-2);
         border-bottom: 1px solid var(--line);
         text-align: right;
       }
       :is(th, td):first-child {
-        min-width: 6rem;
+        min-width: 5rem;
         padding-left: 0;
         text-align: left;
       }
@@ -94,25 +95,6 @@ export class Reviewers extends PanelElement {
       .needs {
         display: grid;
         gap: var(--space-1);
-      }
-      progress {
-        width: 100%;
-        height: 0.375rem;
-        border: 0;
-        border-radius: 1em;
-        background: var(--sunk);
-        accent-color: var(--accent);
-        appearance: none;
-        overflow: hidden;
-      }
-      progress::-webkit-progress-bar {
-        background: var(--sunk);
-      }
-      progress::-webkit-progress-value {
-        background: var(--accent);
-      }
-      progress::-moz-progress-bar {
-        background: var(--accent);
       }
     `,
   ];
@@ -225,27 +207,34 @@ function inputs(s: SpaceState): string {
 /** The score of a decider: coverage first, then misses. */
 function scores(x: Decider, t: Tally): TemplateResult {
   const person = x.type === "person";
+  const n = compared(x);
   const latency = t.covered === 0 ? "none yet" : `half within ${callDuration(t.latencyP50 * 1000)}, 99% within ${callDuration(t.latencyP99 * 1000)}`;
   return html`<dl>
     <div><dt>${person ? "Decided on" : "Coverage"}</dt><dd>${portion(t.covered, t.proposals)}</dd></div>
     ${person
       ? html`<div><dt>Approved</dt><dd>${t.approved.toLocaleString()}</dd></div><div><dt>Rejected</dt><dd>${t.rejected.toLocaleString()}</dd></div>`
-      : html`<div><dt title="It approved, or would have, what a person rejected or called wrong">Misses</dt><dd class=${t.misses > 0 ? "bad" : ""}>${t.misses.toLocaleString()}</dd></div>
-          <div><dt title="Of the calls that people rejected, those that it would have rejected too">Agreement on rejections</dt><dd>${portion(t.agreedRejections, t.personRejections)}</dd></div>
-          <div><dt title="It rejected, or would have, what people approved">False alarms</dt><dd>${t.falseAlarms.toLocaleString()}</dd></div>
+      : html`<div><dt title="It approved, or would have, what a person rejected or called wrong">Misses</dt><dd class=${t.misses > 0 ? "bad" : ""}>${n(t.misses.toLocaleString())}</dd></div>
+          <div><dt title="Of the calls that people rejected, those that it would have rejected too">Agreement on rejections</dt><dd>${n(portion(t.agreedRejections, t.personRejections))}</dd></div>
+          <div><dt title="It rejected, or would have, what people approved">False alarms</dt><dd>${n(t.falseAlarms.toLocaleString())}</dd></div>
           <div><dt title="Questions that people were not asked because of it, or would not have been">Saved</dt><dd>${t.saved.toLocaleString()}</dd></div>`}
     ${x.type === "rules" ? nothing : html`<div><dt>Latency</dt><dd>${latency}</dd></div>`}
   </dl>`;
 }
 
+/** Returns what shows a comparison with people: a dash for rules, which are not compared. */
+function compared(x: Decider): (words: string) => string {
+  return (words) => (x.type === "rules" ? "–" : words);
+}
+
 function byKind(x: Decider): TemplateResult {
+  const n = compared(x);
   return html`<details>
     <summary>By kind of call</summary>
     <div class="wide" tabindex="0" role="group" aria-label="Scores by kind of call">
       <table>
         <thead><tr><th scope="col">Kind</th><th scope="col">Coverage</th><th scope="col">Misses</th><th scope="col">Rejections</th><th scope="col">False alarms</th><th scope="col">Saved</th></tr></thead>
         <tbody>${x.kinds.map(
-          (k) => html`<tr><td><code>${exact(k.kind)}</code></td><td>${k.covered.toLocaleString()} / ${k.proposals.toLocaleString()}</td><td class=${k.misses > 0 ? "bad" : ""}>${k.misses.toLocaleString()}</td><td>${k.agreedRejections.toLocaleString()} / ${k.personRejections.toLocaleString()}</td><td>${k.falseAlarms.toLocaleString()}</td><td>${k.saved.toLocaleString()}</td></tr>`,
+          (k) => html`<tr><td><code>${exact(k.kind)}</code></td><td>${k.covered.toLocaleString()} / ${k.proposals.toLocaleString()}</td><td class=${k.misses > 0 ? "bad" : ""}>${n(k.misses.toLocaleString())}</td><td>${n(`${k.agreedRejections.toLocaleString()} / ${k.personRejections.toLocaleString()}`)}</td><td>${n(k.falseAlarms.toLocaleString())}</td><td>${k.saved.toLocaleString()}</td></tr>`,
         )}</tbody>
       </table>
     </div>

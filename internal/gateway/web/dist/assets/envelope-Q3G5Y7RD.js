@@ -1,1 +1,0 @@
-import{a}from"/assets/chunk-4VNEMAPV.js";import"/assets/chunk-OOYHG4YG.js";import"/assets/chunk-MYHS66OQ.js";import"/assets/chunk-MANVBF5B.js";import"/assets/chunk-6QAC3HRB.js";export{a as EnvelopePanel};
