@@ -395,6 +395,9 @@ func (t *Tool) fault(arguments protocol.Value, e *jsonschema.ValidationError) fa
 	case strings.HasSuffix(e.KeywordLocation, "/required"):
 		if s := walk(t.compiled, path); s != nil {
 			f = missingField(f, s, find(arguments, path))
+			if f.missing != "" {
+				f.detail = f.missing + " is missing"
+			}
 		}
 	}
 	return f

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -30,6 +31,9 @@ type Proposal struct {
 	Call string `json:"call"`
 	// MayDecide means that it is pending, and the participant that reads it may decide.
 	MayDecide bool `json:"may_decide"`
+	// DecidesFrom is when the participant that reads it may decide, as one of the people of a
+	// later stage; nil: it may now, or never.
+	DecidesFrom *time.Time `json:"decides_from,omitempty"`
 	// Because says why it is asked for although the capabilities of the proposer allow the call,
 	// while it is pending: "coder has used 5.00 of 5.00 USD today".
 	Because string `json:"because,omitempty"`
@@ -75,6 +79,18 @@ func (c *Client) Proposals(ctx context.Context, space, state string, limit int, 
 		return nil, fmt.Errorf("list proposals of space %q: %w", space, err)
 	}
 	return &p, nil
+}
+
+// Proposal returns a proposal, by its id and the position of its envelope.
+func (c *Client) Proposal(ctx context.Context, space string, id protocol.ID, at protocol.Seq) (*Proposal, error) {
+	page, err := c.Proposals(ctx, space, "all", 1, at+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Proposals) == 0 || page.Proposals[0].Envelope.ID != id {
+		return nil, fmt.Errorf("no proposal %s: the gateway does not list it any more", id)
+	}
+	return &page.Proposals[0], nil
 }
 
 // Scopes is the response about what a grant with the approval of a proposal may allow.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"testing"
 
@@ -23,13 +22,15 @@ spaces:
 	t.Setenv("MEUP_SPACE", "lab")
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
+	var notes bytes.Buffer
 	run := func(who string, args ...string) (string, error) {
 		t.Setenv("MEUP_TOKEN", who+"-token")
 		var out bytes.Buffer
+		notes.Reset()
 		root := newRoot(program.Process())
 		root.SetArgs(args)
 		root.SetOut(&out)
-		root.SetErr(io.Discard)
+		root.SetErr(&notes)
 		err := root.ExecuteContext(t.Context())
 		return out.String(), err
 	}
@@ -43,11 +44,22 @@ spaces:
 	if _, err := run("bob", "claim", "docs/a.md"); err == nil || !strings.Contains(err.Error(), "alice holds ") {
 		t.Errorf("claimed twice: %v", err)
 	}
-	if _, err := run("alice", "claim"); err == nil {
-		t.Error("nothing was claimed")
+	for want, args := range map[string][]string{
+		"expected a PATH or --name":           {"claim"},
+		"expected a PATH, --name or --claim;": {"release"},
+		"--for 25h0m0s: expected 1s to 24h":   {"claim", "docs", "--for", "25h"},
+		"--for 10ms: expected 1s to 24h":      {"claim", "docs", "--for", "10ms"},
+		`--claim "a b" is not a valid id`:     {"release", "--claim", "a b"},
+	} {
+		if _, err := run("alice", args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 	if out, err := run("alice", "release", "docs", "--name", "release"); err != nil {
 		t.Error(out, err)
+	}
+	if out, err := run("bob", "claims"); err != nil || out != "" || notes.String() != "meup: no claims\n" {
+		t.Errorf("%v: %s%s", err, out, &notes)
 	}
 	if out, err := run("bob", "claims", "--json"); err != nil || strings.TrimSpace(out) != `{"claims":[]}` {
 		t.Errorf("%v: %s", err, out)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // hooks runs meup hooks with an input.
@@ -133,6 +134,67 @@ func TestHooks_SpaceOfTheSettings(t *testing.T) {
 			t.Setenv("MEUP_TOKEN", "")
 			if out, err := hooks(t, "", "uninstall", agent, "--yes"); err != nil || !strings.Contains(out, "written") {
 				t.Errorf("%v %s", err, out)
+			}
+		})
+	}
+}
+
+// status says whose token it is, of those that the settings and the user name, and what becomes of its
+// calls. It fails if each is denied.
+func TestHooks_StatusOfParticipant(t *testing.T) {
+	g := meuptest.Start(t, `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+      claude: {token: claude-token, capabilities: [chat, "reasoning/*", mcp.response, mcp.proposal, mcp.withdraw, {kind: mcp.request, to: claude, payload: {params: {name: Read}}}]}
+      proposer: {token: proposer-token, capabilities: [chat, "reasoning/*", mcp.withdraw, mcp.proposal]}
+      maker: {token: maker-token, capabilities: ["*", {kind: mcp.proposal, deny: true}, {kind: mcp.request, payload: {params: {name: Bash}}, deny: true}]}
+      viewer: {token: viewer-token, capabilities: [chat, {kind: mcp.request, to: files}]}
+      denied: {token: denied-token, capabilities: ["*", {kind: "mcp.*", deny: true}]}
+`)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "token")
+	if err := os.WriteFile(file, []byte("claude-token\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"HOME": dir, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "", "XDG_CONFIG_HOME": dir, "MEUP_URL": g.HTTP(), "MEUP_SPACE": "lab", "MEUP_TOKEN": "alice-token", "CLAUDE_TOKEN": ""} {
+		t.Setenv(name, value)
+	}
+	t.Chdir(t.TempDir())
+	for _, args := range []string{"install claude --yes --token-env CLAUDE_TOKEN", "install codex --yes --token-file " + file, "install cursor --yes --claims --token-file " + file, "install codex --project --yes --token-file " + file} {
+		t.Setenv("CLAUDE_TOKEN", "claude-token") // install checks it
+		if out, err := hooks(t, "", strings.Fields(args)...); err != nil || strings.Contains(out, "warning") {
+			t.Fatal(err, out)
+		}
+	}
+	for _, c := range []struct {
+		name, args, token string // token: of CLAUDE_TOKEN
+		want, failure     string
+	}{
+		{"the variable of the settings", "claude", "claude-token", "accepts them from claude in the space lab\ncalls of claude: some are made without a question, the others are proposed\n", ""},
+		{"the file of the settings", "codex", "", "accepts them from claude in", ""},
+		{"the variable of the settings is not set", "claude", "", "warning: the hooks take their token from CLAUDE_TOKEN, which is not set here; this is about the token of this command, which may be another one\nthe gateway accepts them from alice", ""},
+		{"the file of a project's settings", "codex --project", "", "warning: the hooks of this project take their token from " + file + "; this is about the token of this command, which may be another one: --token-file and --token-env name it\nthe gateway accepts them from alice", ""},
+		{"that of the user", "codex --token-env MEUP_TOKEN", "", "calls of alice: some are left to the agent's own rules, the others are proposed\n", ""},
+		{"proposes all", "claude", "proposer-token", "calls of proposer: the others are proposed\nmeup: warning: results of calls are not shown: proposer lacks the capability mcp.response\n", ""},
+		{"claims without the capability", "cursor", "", "warning: files are not claimed: claude lacks the capability claim\n", ""},
+		{"proposes none", "claude", "maker-token", "calls of maker: some are left to the agent's own rules, the others are denied\n", ""},
+		{"may do neither", "claude", "viewer-token", "accepts them from viewer", "each call is denied: viewer may neither make nor propose calls (mcp.request to viewer, mcp.proposal); is this the token of another participant?"},
+		{"is denied both", "claude", "denied-token", "accepts them from denied", "each call is denied: denied may neither"},
+		{"paused", "claude", "claude-token", "accepts them from claude", "each call is denied: claude is paused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("CLAUDE_TOKEN", c.token)
+			if c.name == "paused" {
+				pause := protocol.Envelope{Kind: protocol.KindParticipantPause, To: []protocol.ParticipantID{"claude"}, Payload: []byte(`{}`)}
+				if _, err := g.API(t, "alice").Send(t.Context(), "lab", pause); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, err := hooks(t, "", append([]string{"status"}, strings.Fields(c.args)...)...)
+			if !strings.Contains(out, c.want) || (err == nil) != (c.failure == "") || err != nil && !strings.Contains(err.Error(), c.failure) {
+				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}

@@ -59,7 +59,7 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 	}
 	a.register(root.PersistentFlags())
 	root.AddCommand(
-		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), command.Review(&a.Settings, a.style), command.Audit(&a.Settings, a.style), command.Reviewers(&a.Settings, a.style), command.Budgets(&a.Settings, a.style), newSearch(&a), newMCP(&a), newACP(&a), newHooks(&a),
+		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), command.Proposals(&a.Settings, a.style), command.Audit(&a.Settings, a.style), command.Reviewers(&a.Settings, a.style), command.Budgets(&a.Settings, a.style), newSearch(&a), newMCP(&a), newACP(&a), newHooks(&a),
 		program.NewVersion(version),
 	)
 	root.AddCommand(command.Decisions(&a.Settings, a.style)...)

@@ -55,6 +55,22 @@ func (c *Capability) claimed(r *Request) bool {
 	return true
 }
 
+// unclaimed says why the paths of a call are not claimed as the capability asks.
+func (c *Capability) unclaimed(r *Request) string {
+	paths, certain := PathsOf(r.Payload.Get("params").Get("arguments"), r.Place)
+	switch {
+	case !certain:
+		return "its claims are about paths, and those of the call are not certain"
+	case len(paths) == 0:
+		return "its claims are about paths, and the call has none in an argument such as file_path"
+	case r.Claims == nil:
+		return "who has claimed the paths of the call is not known here"
+	case c.claims == claimsRequired:
+		return "the caller has not claimed all paths of the call"
+	}
+	return "another participant has claimed a path of the call"
+}
+
 // PathsOf returns the absolute paths that the arguments of a call name, with what they lead to by symbolic links. They are not
 // certain if one of them is not, if there are too many, or if the call runs a command.
 func PathsOf(arguments protocol.Value, at argument.Place) (paths []string, certain bool) {

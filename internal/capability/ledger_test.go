@@ -475,6 +475,37 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+func TestRights_PossibleTo(t *testing.T) {
+	for list, want := range map[string][2]bool{
+		`"chat"`:        {false, false},
+		`"*"`:           {false, true},
+		`"mcp.request"`: {false, true},
+		`{"kind":"mcp.request","to":"me","payload":{"params":{"name":"Read"}}}`:             {true, false},
+		`{"kind":"mcp.request","to":["me"]},"*"`:                                            {true, true},
+		`{"kind":"mcp.request","to":"m*"}`:                                                  {false, true},
+		`{"kind":"mcp.request","to":"files"}`:                                               {false, false},
+		`"*",{"kind":"mcp.request","payload":{"params":{"name":"Bash"}},"deny":true}`:       {false, true},
+		`"*",{"kind":"mcp.*","deny":true}`:                                                  {false, false},
+		`{"kind":"mcp.request","to":"me"},{"kind":"mcp.proposal","to":"files","deny":true}`: {true, false},
+	} {
+		t.Run(list, func(t *testing.T) {
+			var texts []json.RawMessage
+			if err := json.Unmarshal([]byte("["+list+"]"), &texts); err != nil {
+				t.Fatal(err)
+			}
+			var caps []*Capability
+			for _, text := range texts {
+				caps = append(caps, mustParse(t, string(text)))
+			}
+			l := NewLedger(Configured{Participants: map[protocol.ParticipantID][]*Capability{"me": caps}})
+			named, other := l.Effective("me", time.Unix(1000, 0)).PossibleTo(protocol.KindMCPRequest, "me")
+			if got := [2]bool{named, other}; got != want {
+				t.Errorf("%v, want %v", got, want)
+			}
+		})
+	}
+}
+
 func TestRights_Possible(t *testing.T) {
 	s := newScene(t, map[string][]string{
 		"asker":  {`{"kind":"chat","payload":{"message":"/ask *"}}`},

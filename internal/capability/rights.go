@@ -42,6 +42,25 @@ func (h Rights) Possible(kind protocol.Kind) bool {
 	return possible
 }
 
+// PossibleTo is Possible for envelopes to one participant: named by a capability that has the participant
+// itself in to, other by another one.
+func (h Rights) PossibleTo(kind protocol.Kind, to protocol.ParticipantID) (named, other bool) {
+	w := newWork(&Request{})
+	for _, c := range h.Capabilities() {
+		switch {
+		case !c.kind.Match(kind):
+		case c.deny && c.kindOnly():
+			return false, false
+		case c.deny:
+		case c.NamesRecipient(to):
+			named = true
+		case c.to == nil || c.to.MatchTo([]protocol.ParticipantID{to}, modeAllow, &w):
+			other = true
+		}
+	}
+	return named, other
+}
+
 // Observes reports whether the participant holds the right to see envelopes
 // that are addressed to others. Section 6.
 func (h Rights) Observes() bool {

@@ -78,7 +78,7 @@ func (c *Capability) explain(r *Request) string {
 	case c.payload != nil && !c.payload.Match(payloadOf(r), m, &w):
 		x = c.payload.Mismatch("/payload", payloadOf(r), m, &w)
 	case c.claims != claimsIgnored && !c.claimed(r):
-		return c.String() + " does not apply: the claims of the paths in the call are not as it asks, or not known"
+		return c.String() + " does not apply: " + c.unclaimed(r)
 	case c.deny:
 		return c.String() + " denies it"
 	default:

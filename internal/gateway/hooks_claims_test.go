@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -18,6 +19,30 @@ spaces:
         capabilities: ["reasoning/*", "mcp.response", claim, release, {kind: mcp.request, payload: {params: {name: Write}}, claims: require}]
       codex: {<<: *coder, token: codex-token}
 `
+
+// TestHooks_ClaimsInDocs: what docs/hooks.md has as an example claims a file and lets the call through.
+func TestHooks_ClaimsInDocs(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/hooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(docs), "\n## Claims\n")
+	_, section, _ = strings.Cut(section, "```yaml\n")
+	example, _, found := strings.Cut(section, "```")
+	if !found {
+		t.Fatal("docs/hooks.md has no example of claims")
+	}
+	t.Setenv("CLAUDE_TOKEN", "claude-token")
+	config := "spaces:\n  lab:\n    participants:\n      alice: {token: alice-token, capabilities: [chat]}\n"
+	for line := range strings.Lines(example) {
+		config += "      " + line
+	}
+	g := meuptest.Start(t, config)
+	_, body := fire(t, g, "claude", "?claims=auto", "PreToolUse", map[string]any{"tool_name": "Write", "tool_use_id": "u", "cwd": "/repo", "tool_input": map[string]any{"file_path": "a.md"}})
+	if got := claimsOf(t, g); !strings.Contains(body, `"allow"`) || strings.Join(got, ", ") != "claude /repo/a.md" {
+		t.Errorf("%s; claimed: %s", body, got)
+	}
+}
 
 func claimsOf(t *testing.T, g *meuptest.Gateway) (list []string) {
 	t.Helper()

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
@@ -151,6 +153,38 @@ spaces:
 	}
 	if after := v.proposals("dora", fmt.Sprintf("state=settled&since=%d", settled[1].Envelope.Seq)).Proposals; len(after) != 1 || after[0].Envelope.ID != settled[0].Envelope.ID {
 		t.Errorf("since the older one: %+v", after)
+	}
+}
+
+// A participant of a later stage is told from when on it may decide, unless the proposal expires before.
+func TestProposals_LaterStage(t *testing.T) {
+	g := meuptest.Start(t, `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: [decide]}
+      bob: {token: bob-token, capabilities: [mcp.proposal]}
+      dora: {token: dora-token, capabilities: [decide]}
+      eve: {token: eve-token, capabilities: [observe]}
+    proposals: {deciders: [{people: [alice]}, {people: [dora, eve], after: 10m}]}
+`)
+	v := &visit{t, g}
+	for id, expires := range map[string]time.Duration{"p1": time.Hour, "p2": 5 * time.Minute} {
+		v.post(logLine{ID: id, From: "bob", Kind: "mcp.proposal", Payload: fmt.Appendf(nil, `{"method":"tools/call","params":{"name":"wipe"},"expires_at":%q}`, time.Now().Add(expires).UTC().Format(time.RFC3339))})
+	}
+	for who, want := range map[string]string{"alice": "p1 true 0s, p2 true 0s", "dora": "p1 false 10m0s, p2 false 0s", "eve": "p1 false 0s, p2 false 0s"} {
+		var got []string
+		for _, p := range v.proposals(who, "").Proposals {
+			wait := time.Duration(0)
+			if p.DecidesFrom != nil {
+				wait = p.DecidesFrom.Sub(p.Envelope.TS)
+			}
+			got = append(got, fmt.Sprint(p.Envelope.ID, " ", p.MayDecide, " ", wait))
+		}
+		slices.Sort(got)
+		if s := strings.Join(got, ", "); s != want {
+			t.Errorf("%s: %s, want %s", who, s, want)
+		}
 	}
 }
 

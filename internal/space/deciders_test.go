@@ -220,6 +220,19 @@ func TestDeciders_WhoMayDecide(t *testing.T) {
 			}
 		}
 		mays("rev p1;alice p1;alice p2;alice p3;")
+		from := func(who protocol.ParticipantID) time.Duration {
+			e, err := r.log.Lookup(t.Context(), "lab", "p1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := r.DecidesFrom(who, &e.Envelope); !at.IsZero() {
+				return at.Sub(e.Envelope.TS)
+			}
+			return 0
+		}
+		if got := fmt.Sprint(from("rev"), from("alice"), from("carol"), from("bob"), from("agent")); got != "0s 0s 10m0s 0s 0s" {
+			t.Errorf("they may decide from %s on", got)
+		}
 		later := time.Now().Add(10 * time.Minute).UTC().Format(time.RFC3339)
 		for _, f := range []func(id string) string{func(id string) string { return approval("", id, "write_file") }, func(id string) string { return rejection("", id) }} {
 			r.refuses("bob", f("p0"), violation, "You are none of those who decide on proposals here; these people do: al*; carol from "+later+" on.")
@@ -245,6 +258,9 @@ func TestDeciders_WhoMayDecide(t *testing.T) {
 		r.refuses("carol", rejection("", "p2"), violation, "yet")
 		time.Sleep(time.Second)
 		mays("rev p1;alice p1;alice p2;alice p3;carol p1;carol p2;carol p3;")
+		if got := from("carol"); got != 0 {
+			t.Errorf("carol may decide from %s on", got)
+		}
 		r.must("carol", approval("a2", "p2", "delete_one"))
 		if why := r.reasonFor("a2"); why.Decider != ring.DeciderPerson {
 			t.Errorf("%+v", why)

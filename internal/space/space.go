@@ -139,12 +139,23 @@ func (s *Space) MaySend(id protocol.ParticipantID, kind protocol.Kind) bool {
 	return s.state.Load().Ledger.Effective(id, s.now()).Possible(kind)
 }
 
+// MaySendTo is MaySend for envelopes to one participant, as named and other of [capability.Rights.PossibleTo].
+func (s *Space) MaySendTo(id protocol.ParticipantID, kind protocol.Kind, to protocol.ParticipantID) (named, other bool) {
+	return s.state.Load().Ledger.Effective(id, s.now()).PossibleTo(kind, to)
+}
+
 // Directory returns what the space has made, if it is the administrative space.
 func (s *Space) Directory() authority.Directory { return s.state.Load().Directory }
 
 // MayDecide reports whether the rights of a participant allow it to decide on a proposal.
 func (s *Space) MayDecide(id protocol.ParticipantID, p *protocol.Envelope) bool {
 	return s.state.Load().MayDecide(s.usage.Load(), id, p, s.now())
+}
+
+// DecidesFrom returns when a participant of a later stage may decide on a proposal; zero: it may by
+// now, or never.
+func (s *Space) DecidesFrom(id protocol.ParticipantID, p *protocol.Envelope) time.Time {
+	return s.state.Load().DecidesFrom(s.usage.Load(), id, p, s.now())
 }
 
 // RejectsProposal returns why a rule of the deciders rejects a proposal of a participant, as a

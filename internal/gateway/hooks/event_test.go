@@ -247,7 +247,11 @@ func (openSpace) Rights(protocol.ParticipantID, *protocol.Envelope) (allowed, na
 }
 func (openSpace) RejectsProposal(protocol.ParticipantID, *protocol.Envelope) string { return "" }
 func (openSpace) NeedsClaims(protocol.ParticipantID, *protocol.Envelope) []string   { return nil }
-func (openSpace) Paused() []protocol.ParticipantID                                  { return nil }
+func (openSpace) MaySend(protocol.ParticipantID, protocol.Kind) bool                { return true }
+func (openSpace) MaySendTo(protocol.ParticipantID, protocol.Kind, protocol.ParticipantID) (named, other bool) {
+	return true, true
+}
+func (openSpace) Paused() []protocol.ParticipantID { return nil }
 
 // While an event waits, its body is not in memory.
 func TestServer_HeldBody(t *testing.T) {

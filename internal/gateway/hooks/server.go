@@ -47,6 +47,8 @@ type Caller struct {
 		Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, named bool)
 		RejectsProposal(id protocol.ParticipantID, p *protocol.Envelope) (why string)
 		NeedsClaims(id protocol.ParticipantID, e *protocol.Envelope) []string
+		MaySend(id protocol.ParticipantID, kind protocol.Kind) bool
+		MaySendTo(id protocol.ParticipantID, kind protocol.Kind, to protocol.ParticipantID) (named, other bool)
 		Paused() []protocol.ParticipantID
 	}
 	// Release returns the memory that is reserved for the request, before it waits.
@@ -114,6 +116,9 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		return
 	case gate && e.tool == "":
 		refuse(access.BadRequest(errNoTool.Error()))
+		return
+	case e.name == api.HookStatusEvent:
+		writeJSON(w, c.status(settings.claims))
 		return
 	case handle == nil || e.session == "": // an agent may have events that are not known here
 		writeAnswer(w, &e, answer{})
@@ -263,7 +268,11 @@ type decision struct {
 }
 
 func writeAnswer(w http.ResponseWriter, e *event, out answer) {
-	body, err := json.Marshal(e.program.encode(e, out))
+	writeJSON(w, e.program.encode(e, out))
+}
+
+func writeJSON(w http.ResponseWriter, answer any) {
+	body, err := json.Marshal(answer)
 	if err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
 		return

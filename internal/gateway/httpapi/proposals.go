@@ -139,11 +139,16 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 			page.Next = page.Proposals[len(page.Proposals)-1].Envelope.Seq
 			break
 		}
+		call := exchange.ReadCall(e.Payload())
 		if p.State == "pending" {
 			p.Because = v.space.AskedBecause(env)
+			from := v.space.DecidesFrom(v.id, env)
+			if !from.IsZero() && !call.Expired(from) {
+				p.DecidesFrom = &from
+			}
 		}
 		size += len(env.Payload)
-		p.Call = exchange.ReadCall(e.Payload()).Digest()
+		p.Call = call.Digest()
 		page.Proposals = append(page.Proposals, p)
 	}
 	return page, scanned, nil

@@ -278,6 +278,22 @@ func (d *Deciders) checkPerson(id protocol.ParticipantID, proposed, now time.Tim
 	return NotDecider(fmt.Sprintf("You are none of those who decide on proposals here; these people do: %s.", d.who(proposed, now)))
 }
 
+// DecidesFrom returns when a participant may decide on a proposal, as one of the people of a later
+// stage; zero: it may by now, or never.
+func (st *State) DecidesFrom(u *Usage, id protocol.ParticipantID, p *protocol.Envelope, now time.Time) time.Time {
+	var from time.Time
+	for i := range st.Config.Deciders.People {
+		s := &st.Config.Deciders.People[i]
+		if at := p.TS.Add(s.After); s.pattern(id) != "" && (from.IsZero() || at.Before(from)) {
+			from = at
+		}
+	}
+	if !now.Before(from) || !st.MayDecide(u, id, p, from) {
+		return time.Time{}
+	}
+	return from
+}
+
 // maxWho bounds the list of people in an error, in bytes.
 const maxWho = 400
 

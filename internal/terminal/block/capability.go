@@ -2,6 +2,7 @@ package block
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
@@ -20,6 +21,27 @@ func Capabilities(list []json.RawMessage) []string {
 	return out
 }
 
+// Bounds of BriefCapabilities: capabilities, and characters of one.
+const (
+	maxBrief      = 5
+	maxBriefWords = 70
+)
+
+// BriefCapabilities describes capabilities on a line that is not long. cut: it is not all of them.
+func BriefCapabilities(list []json.RawMessage) (text string, cut bool) {
+	all := Capabilities(list)
+	shown := all[:min(maxBrief, len(all))]
+	for i, words := range shown {
+		shown[i] = termsafe.Cut(words, maxBriefWords)
+		cut = cut || shown[i] != words
+	}
+	text = strings.Join(shown, "; ")
+	if more := len(all) - len(shown); more > 0 {
+		return text + fmt.Sprintf("; and %d more", more), true
+	}
+	return text, cut
+}
+
 // maxValue bounds a value, or the description of one capability, in bytes.
 const maxValue = 300
 
@@ -33,6 +55,7 @@ func describeCapability(raw json.RawMessage) string {
 		Payload json.RawMessage `json:"payload"`
 		To      json.RawMessage `json:"to"`
 		Context json.RawMessage `json:"context"`
+		Claims  string          `json:"claims"`
 		Deny    bool            `json:"deny"`
 	}
 	if json.Unmarshal(raw, &object) != nil {
@@ -50,6 +73,12 @@ func describeCapability(raw json.RawMessage) string {
 	if len(object.Context) > 0 {
 		words += ", in the context " + Value(object.Context)
 	}
+	switch object.Claims {
+	case "require":
+		words += ", if it has claimed the paths"
+	case "respect":
+		words += ", unless others have claimed the paths"
+	}
 	if object.Deny {
 		words = "never: " + words
 	}
@@ -63,6 +92,8 @@ var kindDescriptions = map[string]string{
 	"reasoning/*": "reason", "reasoning/step": "reason within contexts", "reasoning/cancel": "cancel reasoning",
 	"mcp/*": "call, answer and propose anything", "mcp/request": "call any tool", "mcp/response": "answer calls",
 	"mcp/proposal": "propose calls", "mcp/withdraw": "withdraw proposals", "mcp/reject": "reject proposals",
+	"mcp/opinion": "give opinions on proposals", "claim": "claim files and names", "release": "release claims",
+	"budget/extend": "extend budgets", "reviewer/*": "promote and demote reviewers", "reviewer/promote": "promote reviewers", "reviewer/demote": "demote reviewers",
 	"stream/*": "stream text", "observe": "see envelopes addressed to others",
 	"capability/*": "grant and revoke capabilities", "capability/grant": "grant capabilities", "capability/revoke": "revoke capabilities",
 	"space/*": "invite and remove participants", "space/invite": "invite participants", "space/kick": "remove participants",
@@ -85,7 +116,7 @@ func slashed(kind string) string { return strings.Replace(kind, ".", "/", 1) }
 var callVerbs = map[string]string{"mcp/request": "call", "mcp/proposal": "propose to call", "decide": "decide on calls of"}
 
 // describeCall describes a capability for calls, if its pattern of payloads constrains
-// only the method, or only the names of tools; otherwise it returns "".
+// only the method, or only the names of tools and their arguments; otherwise it returns "".
 func describeCall(kind string, payload json.RawMessage) string {
 	var fields, params map[string]json.RawMessage
 	verb := callVerbs[slashed(kind)]
@@ -104,8 +135,11 @@ func describeCall(kind string, payload json.RawMessage) string {
 		return "list tools"
 	case len(params) == 0 && method != "":
 		return verb + " the method " + method
-	case len(params) == 1 && tools != "" && (method == "tools/call" || method == ""):
+	case tools == "" || method != "tools/call" && method != "":
+	case len(params) == 1:
 		return verb + " tools: " + tools
+	case len(params) == 2 && len(params["arguments"]) > 0:
+		return verb + " tools: " + tools + " with arguments " + Value(params["arguments"])
 	}
 	return ""
 }

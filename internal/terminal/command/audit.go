@@ -40,6 +40,7 @@ allowed by the rule or the grant: the call was made at once, by a capability of 
 configuration or a granted one. allowed by a rule of the space: by one of its
 deciders, in place of a question. approved, rejected: by a participant, on a proposal;
 late: the proposal had expired, or the reasoning that it belongs to had ended.
+called wrong by: a person has said so later, and demoted the reviewer that decided.
 
 The policy is the beginning of the digest of what the configuration says about the
 participants of the space. Two calls with the same one were decided under the same

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,19 +30,21 @@ func Budgets(s *connect.Settings, style styler) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "budgets",
 		Short: "Shows what participants may use today, and have used",
-		Long: `budgets prints the budgets of a space for today, by UTC: that of the space, your own,
-and those of all participants if you may extend a budget or read all rights. When
-one is used up, further calls of tools have to be proposed until it is extended or
-the day ends. What is used is what the participants report; uncounted reports are
-those that could not be read or lack what is limited, so that the numbers beside
-them are lower bounds.
+		Long: `budgets prints what participants have used today, of how much. A day is one by UTC,
+and the time at the end of a line is when the next one begins here. Shown are the
+budget of the space, your own, and those of all participants if you may extend a
+budget or see all rights. The configuration sets budgets, and not everybody has one.
 
-meup budgets extend adds to a budget, for the rest of the day.
+When a budget is used up, calls of tools have to be proposed ("calls have to be
+proposed") until somebody extends it with meup budgets extend, or the day ends.
+Calls are counted by the gateway; tokens and costs are what programs report.
+uncounted is how many of their reports could not be read, or lack what is limited:
+more was used than is shown.
 
 Exit codes: those of meup; 0 also if there is no budget.`,
 		Example: `  meup budgets
   meup budgets extend '1 USD' coder --reason 'the release'
-  meup budgets --json | jq -r '.budgets[] | select(.asks) | .participant_id'`,
+  meup budgets --json | jq -r '.budgets[] | select(.asks) | .participant_id // "the space"'`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return connect.Finish(c.Context(), listBudgets(c, s, style, asJSON))
@@ -111,9 +114,11 @@ func newExtend(s *connect.Settings) *cobra.Command {
 		Use:   "extend AMOUNT [PARTICIPANT]",
 		Short: "Adds to a budget for the rest of the day",
 		Long: `extend adds an amount such as '1 USD', '100000 tokens' or '20 calls' to what a
-participant may use today, or without one all participants of the space together.
-Nobody extends its own budget. The output is the id and the seq of the extension:
-ID SEQ.
+participant may use today, or without one all participants of the space together. The
+amount has to be of something that the budget limits, and in its currency. You need
+the capability budget.extend, and nobody extends its own budget. meup approve --extend
+does it together with the approval of a call. The output is the id and the seq of the
+extension: ID SEQ.
 
 Exit codes: those of meup.`,
 		Example: `  meup budgets extend '1 USD' coder
@@ -183,6 +188,12 @@ func (x *budgetExtension) envelope(of protocol.Correlation) protocol.Envelope {
 	return protocol.Envelope{ID: newID(), Kind: protocol.KindBudgetExtend, Correlation: of, Payload: raw}
 }
 
+// helps reports whether an extension is of something that is used up in a budget.
+func (x *budgetExtension) helps(b *api.Budget) bool {
+	usedUp := func(q *api.Quantity) bool { return q != nil && q.Used >= q.Limit }
+	return x.Tokens > 0 && usedUp(b.Tokens) || x.Calls > 0 && usedUp(b.Calls) || x.Cost > 0 && usedUp(b.Cost) && x.Currency == b.Currency
+}
+
 // extension returns the extension of the budget for which a proposed call is asked, and what it
 // does in words.
 func (f *approveFlags) extension(ctx context.Context, t *connect.Target, p *protocol.Envelope) (*protocol.Envelope, string, error) {
@@ -194,14 +205,24 @@ func (f *approveFlags) extension(ctx context.Context, t *connect.Target, p *prot
 	if err != nil {
 		return nil, "", err
 	}
-	found := slices.IndexFunc(list.Budgets, func(b api.Budget) bool { return b.ID == p.From && b.Asks != "" })
-	if found < 0 {
-		found = slices.IndexFunc(list.Budgets, func(b api.Budget) bool { return b.ID == "" && b.Asks != "" })
+	var asking []api.Budget // that of the proposer before that of the space
+	for _, id := range []protocol.ParticipantID{p.From, ""} {
+		for i := range list.Budgets {
+			if b := &list.Budgets[i]; b.ID == id && b.Asks != "" {
+				asking = append(asking, *b)
+			}
+		}
 	}
-	if found < 0 {
+	found := slices.IndexFunc(asking, func(b api.Budget) bool { return more.helps(&b) })
+	switch {
+	case len(asking) == 0:
 		return nil, "", fmt.Errorf("no budget of %s is used up; leave --extend out to approve this call alone", termsafe.Words(string(p.From)))
+	case found < 0:
+		return nil, "", fmt.Errorf("--extend '%s' would not help, and nothing was sent: %s", termsafe.Words(f.extend), termsafe.Words(asking[0].Asks))
+	case !asking[found].MayExtend:
+		return nil, "", errors.New("you may not extend this budget (budget.extend), and nothing was sent; leave --extend out to approve this call alone")
 	}
-	more.Participant = list.Budgets[found].ID
+	more.Participant = asking[found].ID
 	more.Reason = "with the approval of " + string(p.ID)
 	whose := termsafe.Words(string(cmp.Or(more.Participant, "the space")))
 	out := more.envelope(protocol.CorrelateTo(p.ID))

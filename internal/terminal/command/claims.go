@@ -25,15 +25,21 @@ type claimFlags struct {
 	json          bool
 }
 
+// maxClaim is how long a claim can be.
+const maxClaim = 24 * time.Hour
+
 // Claims returns the commands claims, claim and release.
 func Claims(s *connect.Settings) []*cobra.Command {
 	var asJSON bool
 	list := &cobra.Command{
 		Use: "claims", Short: "Lists the paths and names that participants work on",
-		Long: `claims lists the paths and names that participants have claimed, with the holder,
-the end and the reason of each.
+		Long: `claims lists the files, folders and other things that participants have claimed: they
+work on them, and nobody else should meanwhile. Each line has a path or a name, the
+holder, the end and the reason; --json also has the ids for meup release --claim.
 
-Exit codes: those of meup.`,
+Exit codes: those of meup; 0 also if there is no claim.`,
+		Example: `  meup claims
+  meup claims --json | jq -r '.claims[] | select(.by == "claude") | .path'`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return connect.Finish(c.Context(), listClaims(c, s, asJSON)) },
 	}
@@ -42,8 +48,13 @@ Exit codes: those of meup.`,
 	claim := &cobra.Command{
 		Use: "claim [PATH…]", Short: "Claims files and folders, so that nobody else works on them",
 		Long: `claim says that you work on files, folders with everything in them, or other things
-(--name), until meup release or the time of --for. It is rejected if somebody else
-holds one of them. Relative paths are of the working directory.
+(--name). It is rejected if somebody else holds one of them. A relative path is of the
+working directory, and claimed as the absolute path that it has on this machine.
+
+A claim ends with meup release, after the time of --for, or five minutes after your
+last connection. Claim the same again to hold it for longer. A claim by itself keeps
+nobody away: that is done by capabilities with "claims", which those who set up the
+space give to agents.
 ` + receiptHelp + `
 
 Exit codes: 0 claimed; 1 rejected or failed; 2 usage error; 4 no connection, or
@@ -54,22 +65,24 @@ the token is not valid.`,
 			return connect.Finish(c.Context(), sendClaim(c, s, protocol.KindClaim, &taken, args))
 		},
 	}
-	claim.Flags().DurationVar(&taken.duration, "for", 0, "how long, at most 24h (default 10m)")
+	claim.Flags().DurationVar(&taken.duration, "for", 0, "how long, 1s to 24h (default 10m)")
 	release := &cobra.Command{
 		Use: "release [PATH…]", Short: "Releases what you have claimed",
-		Long: `release ends your claims of these paths with everything below them, of names, or of
-what one claim named (--claim).
+		Long: `release ends your claims of these paths and of everything below them, of names
+(--name), or of all that one claim named (--claim; its id is the output of meup
+claim, and in meup claims --json). Nobody releases what others have claimed.
 ` + receiptHelp + `
 
 Exit codes: 0 released, or not held; 1 rejected or failed; 2 usage error; 4 no
 connection, or the token is not valid.`,
 		Example: `  meup release docs
+  meup release --name release
   meup release --claim 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return connect.Finish(c.Context(), sendClaim(c, s, protocol.KindRelease, &given, args))
 		},
 	}
-	release.Flags().StringVar(&given.claim, "claim", "", "id of the claim to release")
+	release.Flags().StringVar(&given.claim, "claim", "", "id of the claim to release, instead of paths and names")
 	for c, f := range map[*cobra.Command]*claimFlags{claim: &taken, release: &given} {
 		fl := c.Flags()
 		fl.StringArrayVar(&f.names, "name", nil, "name of something that is no file; may be repeated")
@@ -81,10 +94,16 @@ connection, or the token is not valid.`,
 
 func sendClaim(c *cobra.Command, s *connect.Settings, kind protocol.Kind, f *claimFlags, paths []string) error {
 	if len(paths)+len(f.names) == 0 && f.claim == "" {
+		if kind == protocol.KindRelease {
+			return program.Usagef("expected a PATH, --name or --claim; meup claims lists what you have claimed")
+		}
 		return program.Usagef("expected a PATH or --name")
 	}
-	if f.duration < 0 {
-		return program.Usagef("--for: expected a time such as 10m")
+	if f.duration != 0 && (f.duration < time.Second || f.duration > maxClaim) {
+		return program.Usagef("--for %s: expected 1s to 24h", f.duration)
+	}
+	if f.claim != "" && !protocol.ValidID(f.claim) {
+		return program.Usagef("--claim %q is not a valid id; meup claims --json has them", f.claim)
 	}
 	payload := struct {
 		Names  []string `json:"names,omitempty"`
@@ -129,6 +148,9 @@ func listClaims(c *cobra.Command, s *connect.Settings, asJSON bool) error {
 	}
 	if asJSON {
 		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(list)
+	}
+	if len(list.Claims) == 0 {
+		connect.Warn(c.ErrOrStderr(), "no claims")
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for i := range list.Claims {

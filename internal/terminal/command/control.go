@@ -1,7 +1,8 @@
-// Package command has the commands of meup that change a space or a gateway: [Manage] changes
+// Package command has the commands of meup about who may do what in a space: [Manage] changes
 // participants, capabilities and pauses, and the profiles with which other commands connect,
-// [Admin] the spaces, participants and tokens of a gateway; [Review] and [Decisions] show and
-// decide proposed calls, [Reviewers] those who decide on them.
+// [Admin] the spaces, participants and tokens of a gateway; [Proposals] and [Decisions] show and
+// decide proposed calls, [Reviewers] shows those who decide on them, [Audit] what was decided,
+// [Budgets] what participants use, and [Claims] what they work on.
 package command
 
 import (
@@ -152,6 +153,8 @@ func runControl(c *cobra.Command, s *connect.Settings, k *control, f *controlFla
 		}
 	case k.kind == protocol.KindCapabilityRevoke && len(args) == 1 && f.grant == "":
 		return revokeAll(c, t, f, args[0])
+	case k.kind == protocol.KindReviewerPromote, k.kind == protocol.KindReviewerDemote:
+		return changeMode(c, t, f, e)
 	}
 	if k.kind == protocol.KindSpaceInvite || k.kind == protocol.KindCapabilityGrant {
 		warnUnknown(c.ErrOrStderr(), args[1:])

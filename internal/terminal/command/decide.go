@@ -198,10 +198,10 @@ func newReject(s *connect.Settings, style styler) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reject [ID]",
 		Short: "Rejects a proposed call",
-		Long: `reject rejects the call that an agent proposes. The output is the id and the seq
-of the rejection: ID SEQ. Standard reasons are disagree, inappropriate, unsafe,
-busy, incapable, policy, duplicate, invalid, timeout, resource_limit,
-no_longer_needed and other; any other text is accepted. The ID may be shortened, or
+		Long: `reject rejects the call that an agent proposes. --reason is required, and the agent
+reads it: one of disagree, inappropriate, unsafe, busy, incapable, policy, duplicate,
+invalid, timeout, resource_limit, no_longer_needed and other, or any other text. The
+output is the id and the seq of the rejection: ID SEQ. The ID may be shortened, or
 left out, as for approve.
 
 A call that a reviewer has approved was made and stays made. To reject it demotes the
@@ -209,10 +209,12 @@ reviewer for that decision, as meup reviewers demote --decision does.
 
 Exit codes: 0 the rejection was admitted; 1 rejected, or no such proposal is
 pending; 2 usage error; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
+		Example: `  meup proposals reject 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --reason unsafe
+  meup proposals reject --reason 'move it to the trash instead'`,
 		Args: program.Args("[ID]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
-				return program.Usagef("--reason is required: it is sent to the agent")
+				return program.Usagef("--reason is required: it is sent to the agent; for example --reason unsafe")
 			}
 			d := decision{question: "Reject this call?", draft: func(p *protocol.Envelope) (protocol.Envelope, error) {
 				return exchange.Rejection(p, reason), nil
@@ -223,7 +225,7 @@ pending; 2 usage error; 4 no connection, or the token is not valid; 130 Ctrl-C.`
 			return connect.Finish(c.Context(), err)
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "reason for the rejection")
+	c.Flags().StringVar(&reason, "reason", "", "why, for the agent to read; required")
 	return c
 }
 
@@ -422,12 +424,5 @@ func findSettled(ctx context.Context, t *connect.Target, id string) (*api.Propos
 
 // stateOf returns a proposal with its state.
 func stateOf(ctx context.Context, t *connect.Target, e *protocol.Envelope) (*api.Proposal, error) {
-	page, err := t.API.Proposals(ctx, t.Space, "all", 1, e.Seq+1)
-	if err != nil {
-		return nil, err
-	}
-	if len(page.Proposals) == 0 || page.Proposals[0].Envelope.ID != e.ID {
-		return nil, fmt.Errorf("no proposal %s: the gateway does not list it any more", e.ID)
-	}
-	return &page.Proposals[0], nil
+	return t.API.Proposal(ctx, t.Space, e.ID, e.Seq)
 }

@@ -33,16 +33,17 @@ func (style styler) target(c *cobra.Command, s *connect.Settings) (block.Style, 
 	return colors, t, err
 }
 
-// Review returns the command proposals.
-func Review(s *connect.Settings, style styler) *cobra.Command {
+// Proposals returns the command proposals.
+func Proposals(s *connect.Settings, style styler) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "proposals", SuggestFor: []string{"review"},
 		Short: "Lists proposed calls, and decides on them",
 		Long: `proposals lists the calls that wait for a decision: an agent that may not make a
 call proposes it to other participants. Each is listed with its proposer, its
-age, the time until it expires and its rationale. A proposer or a host that is not connected is marked: the
-tool cannot run until its host is back. review asks for a decision on each.
+age, the time until it expires and its rationale. A proposer or a host that is not
+connected is marked: the tool cannot run until its host is back. One on which you may
+not decide says so, and from when on you may. review asks for a decision on each.
 
 Exit codes: those of meup; 0 also if no proposal is pending.`,
 		Example: `  meup proposals
@@ -71,22 +72,26 @@ func Decisions(s *connect.Settings, style styler) []*cobra.Command {
 
 // ProposalInfo describes a proposal. Its fields are the output of --json.
 type ProposalInfo struct {
-	ID         protocol.ID              `json:"id"`
-	From       protocol.ParticipantID   `json:"from"`
-	TS         time.Time                `json:"ts"`
-	AgeSeconds int64                    `json:"age_seconds"`
-	ExpiresAt  *time.Time               `json:"expires_at,omitempty"`
-	Tool       string                   `json:"tool"` // or the method, if it is not tools/call
-	Params     json.RawMessage          `json:"params"`
-	Owner      protocol.ParticipantID   `json:"participant_id,omitempty"` // the participant that runs the tool, if known
-	Context    protocol.ContextPath     `json:"context,omitempty"`
-	Because    string                   `json:"because,omitempty"` // why it is asked for although it is allowed
-	Rationale  string                   `json:"rationale,omitempty"`
-	ThreadID   protocol.ID              `json:"thread_id,omitempty"`
-	JobID      protocol.ID              `json:"job_id,omitempty"`
-	TurnNumber int                      `json:"turn_number,omitempty"`
-	UserInput  string                   `json:"user_input,omitempty"`
-	Away       []protocol.ParticipantID `json:"not_connected,omitempty"` // of the proposer and the host
+	ID          protocol.ID              `json:"id"`
+	From        protocol.ParticipantID   `json:"from"`
+	TS          time.Time                `json:"ts"`
+	AgeSeconds  int64                    `json:"age_seconds"`
+	ExpiresAt   *time.Time               `json:"expires_at,omitempty"`
+	Tool        string                   `json:"tool"` // or the method, if it is not tools/call
+	Params      json.RawMessage          `json:"params"`
+	Owner       protocol.ParticipantID   `json:"participant_id,omitempty"` // the participant that runs the tool, if known
+	Context     protocol.ContextPath     `json:"context,omitempty"`
+	MayDecide   bool                     `json:"may_decide"`             // by now
+	DecidesFrom *time.Time               `json:"decides_from,omitempty"` // when one may decide, if not by now
+	Because     string                   `json:"because,omitempty"`      // why it is asked for although it is allowed
+	Rationale   string                   `json:"rationale,omitempty"`
+	ThreadID    protocol.ID              `json:"thread_id,omitempty"`
+	JobID       protocol.ID              `json:"job_id,omitempty"`
+	TurnNumber  int                      `json:"turn_number,omitempty"`
+	UserInput   string                   `json:"user_input,omitempty"`
+	Away        []protocol.ParticipantID `json:"not_connected,omitempty"` // of the proposer and the host
+
+	others string // who decides, if it is pending and one may not; "": one may
 }
 
 func listProposals(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) error {
@@ -110,18 +115,20 @@ func listProposals(c *cobra.Command, s *connect.Settings, style styler, asJSON b
 		return err
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
+	mine := false
 	for i := range pending {
 		p, err := explained(c.Context(), t, &pending[i].Envelope.Envelope, roster)
 		if err != nil {
 			return err
 		}
+		mine = mine || p.MayDecide
 		if !asJSON {
 			p.write(out, colors)
 		} else if err := json.NewEncoder(termsafe.JSONWriter(out)).Encode(p); err != nil {
 			return err
 		}
 	}
-	if err := out.Flush(); err != nil || asJSON {
+	if err := out.Flush(); err != nil || asJSON || !mine {
 		return err
 	}
 	connect.Warn(c.ErrOrStderr(), "to decide on each in turn: meup proposals review%[1]s; on one: meup proposals approve%[1]s --ask ID", connect.Given(c.Flags()))
@@ -180,7 +187,13 @@ func explained(ctx context.Context, t *connect.Target, e *protocol.Envelope, ros
 	}
 	found, err := stateOf(ctx, t, e)
 	if err == nil {
-		p.Because = found.Because
+		p.Because, p.MayDecide, p.DecidesFrom = found.Because, found.MayDecide, found.DecidesFrom
+		if found.State == statePending && !found.MayDecide {
+			p.others = "others do; you may not"
+			if p.DecidesFrom != nil {
+				p.others = "others do; you may from " + p.DecidesFrom.Local().Format(time.DateTime) + " on"
+			}
+		}
 	}
 	err = p.explain(ctx, t, e)
 	return p, err
@@ -269,6 +282,7 @@ func (p *ProposalInfo) write(w *bufio.Writer, s block.Style) {
 	default:
 		line("host:      ", termsafe.Words(string(p.Owner))+away(p.Owner))
 	}
+	line("decide:    ", p.others)
 	if p.Because != "" {
 		line("asked:     ", termsafe.Words(p.Because)+"; continue?")
 	}

@@ -28,10 +28,11 @@ func newReview(s *connect.Settings, style styler) *cobra.Command {
 		Short: "Asks for a decision on each pending proposal",
 		Long: `review shows the pending proposals one after the other, with their exact arguments,
 and reads a decision on each: y approves, n rejects and asks for a reason, s or an
-empty line skips, q ends. Anything else is asked again. If another participant
-decides on the proposal meanwhile, review reports it and continues: at a terminal
-without an answer. After y, it waits some seconds for the result and prints its
-beginning. While the gateway is away, a decision is sent again for a minute.
+empty line skips, q ends. Anything else is asked again. A proposal on which you may not
+decide is shown without a question. If another participant decides on the proposal
+meanwhile, review reports it and continues: at a terminal without an answer. After
+y, it waits some seconds for the result and prints its beginning. While the gateway
+is away, a decision is sent again for a minute.
 
 Exit codes: 0 all were shown, or q; 1 failed; 2 usage error; 4 no connection, or
 the token is not valid; 130 Ctrl-C, which decides nothing.`,
@@ -65,8 +66,8 @@ func review(c *cobra.Command, s *connect.Settings, style styler) error {
 	return nil
 }
 
-// DecideProposal shows a proposal, reads a decision, sends it, and reports the result of an approved
-// call, for which it waits until the timeout; 0: not at all. Errors: ErrQuit.
+// DecideProposal shows a proposal and, if one may decide on it, reads a decision, sends it, and reports
+// the result of an approved call, for which it waits until the timeout; 0: not at all. Errors: ErrQuit.
 func DecideProposal(c *cobra.Command, t *connect.Target, in *program.Lines, e *protocol.Envelope, timeout time.Duration, s block.Style) error {
 	p, err := connect.Retry(c.Context(), c.ErrOrStderr(), func() (*ProposalInfo, error) {
 		roster, err := t.API.Roster(c.Context(), t.Space)
@@ -80,7 +81,7 @@ func DecideProposal(c *cobra.Command, t *connect.Target, in *program.Lines, e *p
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	p.write(out, s)
-	if err := out.Flush(); err != nil {
+	if err := out.Flush(); err != nil || p.others != "" {
 		return err
 	}
 	decision, err := askForDecision(c, t, in, e)

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -35,7 +37,9 @@ what is missing. Only the people whom the configuration names as deciders may se
 		long: `demote lets a reviewer decide nothing any more, from the next envelope on. It goes
 on writing opinions, and what it has shown before counts no more for its promotion.
 --decision names a decision of the reviewer that was wrong: an approval counts as
-a miss. It is not undone: a call that was made stays made.`,
+a miss. It is not undone: a call that was made stays made. meup proposals reject
+does the same by the id of the proposal. To demote one in shadow is no error: its
+promotion then counts from that time on.`,
 		example: `  meup reviewers demote rev --reason 'approved a deletion'
   meup reviewers demote rev --decision 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f`,
 	},
@@ -217,6 +221,32 @@ func notes(d *api.Decider, flags string) (lines []string) {
 		lines = append(lines, "can be promoted by the people who decide")
 	}
 	return lines
+}
+
+// changeMode sends a promotion or a demotion, and says if it has changed nothing.
+func changeMode(c *cobra.Command, t *connect.Target, f *controlFlags, e protocol.Envelope) error {
+	id := protocol.ParticipantIn(e.ParsePayload(), "participant_id")
+	mode := ""
+	before, err := t.API.Deciders(c.Context(), t.Space, time.Now()) // the modes matter, and no score
+	if err == nil {                                                 // else the gateway says what is wrong
+		i := slices.IndexFunc(before.Deciders, func(d api.Decider) bool { return d.Type == "reviewer" && d.ID == id })
+		if i >= 0 {
+			mode = before.Deciders[i].Mode
+		}
+	}
+	err = Send(c, t, e, f.json)
+	who := termsafe.Words(string(id))
+	switch {
+	case f.decision != "" && errors.Is(err, &protocol.Error{Code: protocol.CodeProposalMismatch}):
+		return fmt.Errorf("%s is no decision of %s: --decision takes the id of its request or its rejection, which meup audit --participant %[2]s --json has; leave it out to demote %[2]s without one", f.decision, who)
+	case err != nil:
+		return err
+	case e.Kind == protocol.KindReviewerDemote && mode == api.ModeShadow:
+		connect.Warn(c.ErrOrStderr(), "%s was in shadow already; its next promotion counts from now on", who)
+	case e.Kind == protocol.KindReviewerPromote && mode == api.ModeDecide:
+		connect.Warn(c.ErrOrStderr(), "%s decided already", who)
+	}
+	return nil
 }
 
 // undo returns the demotion of the reviewer that has approved a proposal, which names that decision;

@@ -73,8 +73,8 @@ func newWho(s *connect.Settings, style styler) *cobra.Command {
 		Use:   "who",
 		Short: "Lists the connected participants and their capabilities",
 		Long: `who lists the participants that are connected to the space, and what each of them
-may do. Your own participant comes first, connected or not. With --wait, it first
-waits until these participants are connected, and for a gateway that does not
+may do: the beginning of it, and with --all everything. Your own participant comes
+first, connected or not. With --wait, it first waits until these participants are connected, and for a gateway that does not
 listen yet; after --timeout it ends with exit code 3.
 
 Exit codes: those of meup.`,
@@ -87,6 +87,7 @@ Exit codes: those of meup.`,
 			return connect.Finish(c.Context(), listParticipants(c, s, style, &f))
 		},
 	}
+	c.Flags().BoolVar(&f.all, "all", false, "describe all capabilities, and none shortened")
 	c.Flags().BoolVar(&f.json, "json", false, "print the roster as one JSON object")
 	c.Flags().StringSliceVar(&f.wait, "wait", nil, "wait until these participants are connected")
 	c.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long --wait waits")
@@ -94,9 +95,9 @@ Exit codes: those of meup.`,
 }
 
 type whoFlags struct {
-	json    bool
-	wait    []string
-	timeout time.Duration
+	all, json bool
+	wait      []string
+	timeout   time.Duration
 }
 
 func listParticipants(c *cobra.Command, s *connect.Settings, style styler, f *whoFlags) error {
@@ -121,11 +122,17 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style styler, f *wh
 		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(roster)
 	}
 	out, width := bufio.NewWriter(c.OutOrStdout()), tui.TerminalWidth(c.OutOrStdout())
+	shortened := false
 	line := func(p *protocol.Participant, note string) {
+		may, cut := block.BriefCapabilities(p.Capabilities)
+		if f.all {
+			may, cut = strings.Join(block.Capabilities(p.Capabilities), "; "), false
+		}
+		shortened = shortened || cut
 		if slices.Contains(roster.Paused, p.ID) {
 			note += " (paused)"
 		}
-		text := fmt.Sprintf("%s%s  %s", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note, strings.Join(block.Capabilities(p.Capabilities), "; "))
+		text := fmt.Sprintf("%s%s  %s", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note, may)
 		if width > 0 {
 			text = strings.Join(tui.WrapHanging(text, width), "\n")
 		}
@@ -146,7 +153,11 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style styler, f *wh
 			line(p, "")
 		}
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil || !shortened {
+		return err
+	}
+	connect.Warn(c.ErrOrStderr(), "capabilities were shortened; all of them: meup who --all%s", connect.Given(c.Flags()))
+	return nil
 }
 
 // rosterInterval is the time between two requests of awaitRoster, and quietTime how long it

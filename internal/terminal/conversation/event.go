@@ -68,6 +68,12 @@ type (
 		Participants []protocol.Participant
 		Err          error
 	}
+	// ProposalRead is the result of a ReadProposal.
+	ProposalRead struct {
+		Request  ReadProposal
+		Proposal *api.Proposal // nil with an error
+		Err      error
+	}
 	// ScopesRead is the result of a ReadScopes.
 	ScopesRead struct {
 		Request ReadScopes
@@ -113,6 +119,12 @@ type (
 	}
 	// ReadGrants reads the grants in the log, to revoke those to who.
 	ReadGrants struct{ Of protocol.ParticipantID }
+	// ReadProposal reads whether this participant may decide on a proposal, by its id and
+	// position.
+	ReadProposal struct {
+		ID protocol.ID
+		At protocol.Seq
+	}
 	// ReadScopes reads what a grant with the approval of a proposal may allow, to approve
 	// the call and calls like it for a time.
 	ReadScopes struct {

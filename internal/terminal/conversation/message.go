@@ -115,7 +115,7 @@ func (m *Model) queueMessage(text string, to []protocol.ParticipantID) {
 		t.To, m.threads.active = to, t
 	}
 	d := Draft{Text: text, To: t.To, Added: to, Begins: t.last == ""}
-	if open := m.proposals.pending; len(open) > 0 && slices.Contains([]string{"y", "yes", "n", "no"}, strings.ToLower(text)) {
+	if open := m.proposals.pending; len(open) > 0 && open[0].Proposal.Hint() != "" && slices.Contains([]string{"y", "yes", "n", "no"}, strings.ToLower(text)) {
 		m.printLines(NoticeBlock, "Sent as a message. "+open[0].Proposal.Hint())
 	}
 	t.mine, to = true, t.To

@@ -110,6 +110,8 @@ func (m *Model) handle(e Event) {
 		m.showExport(e)
 	case ParticipantsRead:
 		m.listParticipants(e)
+	case ProposalRead:
+		m.learn(e)
 	case ScopesRead:
 		m.approveFor(e)
 	case GrantsRead:
@@ -121,6 +123,7 @@ func (m *Model) handle(e Event) {
 		}
 		m.forceCancel()
 		m.expireProposals()
+		m.reachStage()
 		m.endSilence(nil)
 	}
 }
@@ -170,11 +173,11 @@ func (m *Model) TakeEffects() []Effect {
 	return list
 }
 
-// Busy reports whether the model needs ticks: reasoning is in progress, a proposal expires, or
-// a message has no reaction yet.
+// Busy reports whether the model needs ticks: reasoning is in progress, a proposal expires or
+// waits for its time, or a message has no reaction yet.
 func (m *Model) Busy() bool {
 	return m.silence != nil || len(m.reasonings.inProgress()) > 0 ||
-		slices.ContainsFunc(m.proposals.pending, func(b *Block) bool { return !b.Proposal.expires.IsZero() })
+		slices.ContainsFunc(m.proposals.pending, func(b *Block) bool { return !b.Proposal.expires.IsZero() || !b.Proposal.from.IsZero() })
 }
 
 // GatewayTime returns the estimated time of the gateway's clock.

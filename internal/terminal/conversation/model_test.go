@@ -237,6 +237,25 @@ func TestDecision_TypedAsMessage(t *testing.T) {
 	}
 }
 
+// TestProposal_Unread checks that the commands are named if the gateway does not say whether this
+// participant may decide, and not before it was asked.
+func TestProposal_Unread(t *testing.T) {
+	s := newStage(t)
+	env, err := protocol.DecodeDelivered([]byte(`{"id":"p1","from":"guide","kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"x"},"participant_id":"guide"},"seq":11}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.model.Apply(Received{env})
+	p := s.model.proposals.pending[0].Proposal
+	if hint := p.Hint(); hint != "" {
+		t.Errorf("before the answer: %q", hint)
+	}
+	s.model.Apply(ProposalRead{Request: ReadProposal{ID: "p1", At: 11}, Err: errors.New("away")})
+	if hint := p.Hint(); !strings.HasPrefix(hint, "/approve 1 ") {
+		t.Errorf("without an answer: %q", hint)
+	}
+}
+
 // TestProposal_WithoutNumber checks that a decision without a number, which may be meant
 // for a proposal that was withdrawn as it was typed, is about no other one.
 func TestProposal_WithoutNumber(t *testing.T) {

@@ -29,6 +29,9 @@ type Proposal struct {
 	params  json.RawMessage // unmodified
 	expires time.Time       // zero: never
 
+	mayDecide bool      // this participant may, as far as is known
+	from      time.Time // when it may, if it may not yet; zero: it may now, or never
+
 	Decided  string // its outcome, in words; "": it waits
 	deciding bool   // a decision of this participant is in flight
 }
@@ -92,6 +95,34 @@ func (m *Model) propose(env *protocol.Envelope) {
 		m.settleProposal(m.proposals.pending[0], "dropped: too many proposals are pending")
 	}
 	m.show(b)
+	m.do(ReadProposal{env.ID, env.Seq})
+}
+
+// learn handles the answer whether this participant may decide on a proposal. Without one, the
+// gateway refuses what it may not.
+func (m *Model) learn(e ProposalRead) {
+	for _, b := range m.proposals.pending {
+		p := b.Proposal
+		if p.env.ID != e.Request.ID {
+			continue
+		}
+		p.mayDecide = e.Err != nil || e.Proposal.MayDecide
+		if e.Err == nil && e.Proposal.DecidesFrom != nil {
+			p.from = *e.Proposal.DecidesFrom
+		}
+		m.changed(b)
+	}
+}
+
+// reachStage lets this participant decide on the proposals whose time has come.
+func (m *Model) reachStage() {
+	now := m.GatewayTime()
+	for _, b := range m.proposals.pending {
+		if p := b.Proposal; !p.from.IsZero() && !now.Before(p.from) {
+			p.mayDecide, p.from = true, time.Time{}
+			m.changed(b)
+		}
+	}
 }
 
 // read fills the displayed fields from the same payload that an approval sends.
@@ -190,10 +221,19 @@ func (m *Model) listProposals(which string) {
 		return
 	}
 	lines := []string{"Awaiting approval:"}
+	mine := false
 	for _, b := range m.proposals.pending {
-		lines = append(lines, "  "+b.Proposal.Title(), "    "+b.Proposal.Brief())
+		p := b.Proposal
+		lines = append(lines, "  "+p.Title(), "    "+p.Brief())
+		if !p.from.IsZero() {
+			lines = append(lines, "    "+p.Hint())
+		}
+		mine = mine || p.mayDecide
 	}
-	m.printLines(NoticeBlock, append(lines, "/approve N approves, /reject N REASON rejects.")...)
+	if mine {
+		lines = append(lines, "/approve N approves, /reject N REASON rejects.")
+	}
+	m.printLines(NoticeBlock, lines...)
 }
 
 // Title names a proposal: its number, its author, and the host of the tool.
@@ -208,8 +248,15 @@ func (p *Proposal) Title() string {
 	return fmt.Sprintf("%d. %s proposes %s%s%s", p.Number, termsafe.Name(p.env.From), termsafe.Line(textutil.Shorten(p.tool, 100)), host, end)
 }
 
-// Hint names the commands that decide on a proposal.
+// Hint names the commands that decide on a proposal, or says when this participant may; "": it
+// may not, or that is not known yet.
 func (p *Proposal) Hint() string {
+	switch {
+	case !p.from.IsZero():
+		return fmt.Sprintf("You may decide on proposal %d from %s on.", p.Number, p.from.Local().Format(time.DateTime))
+	case !p.mayDecide:
+		return ""
+	}
 	host := ""
 	if p.owner == "" {
 		host = " HOST"

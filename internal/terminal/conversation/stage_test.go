@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -52,6 +53,8 @@ func (s *stage) play(line string) {
 		case Send:
 			text, _ := e.Envelope.MarshalJSON()
 			fmt.Fprintf(&s.done, "send %s\n", text)
+		case ReadProposal:
+			s.model.Apply(ProposalRead{Request: e, Proposal: &api.Proposal{MayDecide: true}})
 		case ReadTurn:
 			fmt.Fprintf(&s.done, "read the turn of %s, show %t\n", e.Envelope, e.Show)
 		}

@@ -146,7 +146,11 @@ func newInstall(env *program.Environment, target func(*cobra.Command) (*Target, 
 			if after := layouts[h.Program].after; after != "" {
 				printf(c.ErrOrStderr(), "meup: %s\n", after)
 			}
-			if err := t.check(c.Context(), h.Program); err != nil {
+			_, s, err := t.check(c.Context(), h.url())
+			if err == nil && s != nil {
+				err = denied(s)
+			}
+			if err != nil {
 				printf(c.ErrOrStderr(), "meup: warning: %s\n", termsafe.Words(err.Error()))
 			}
 			return nil
@@ -228,53 +232,6 @@ func newUninstall(r Resolver) *cobra.Command {
 	return c
 }
 
-func newStatus(r Resolver) *cobra.Command {
-	p := place{env: r.Env}
-	c := &cobra.Command{
-		Use:   "status claude|codex|cursor",
-		Short: "Reports whether the hooks are installed, and whether the gateway accepts them",
-		RunE: func(c *cobra.Command, _ []string) error {
-			at, _, err := p.installed(r.Given())
-			if err != nil {
-				return err
-			}
-			t, err := r.Target(c, at)
-			if err != nil {
-				return err
-			}
-			path, err := p.path()
-			if err != nil {
-				return err
-			}
-			text, err := read(path)
-			if err != nil {
-				return err
-			}
-			found, all, err := installed(text, p.program, t.Gateway, t.Space)
-			switch {
-			case err != nil:
-				return fmt.Errorf("%s: %w", path, err)
-			case found == 0:
-				return fmt.Errorf("not installed in %s", path)
-			case !all:
-				return fmt.Errorf("%d of %d hooks are installed in %s; run meup hooks install %s", found, len(layouts[p.program].events), path, p.program)
-			}
-			printf(c.OutOrStdout(), "installed in %s\n", path)
-			if err := t.check(c.Context(), p.program); err != nil {
-				return err
-			}
-			s, err := t.API.SessionIn(c.Context(), t.Space)
-			if err != nil {
-				return err
-			}
-			printf(c.OutOrStdout(), "the gateway accepts them from %s in the space %s\n", termsafe.Words(string(s.In(t.Space))), t.Space)
-			return nil
-		},
-	}
-	p.register(c)
-	return c
-}
-
 // change shows what an edit changes, asks, and writes it.
 func (p *place) change(c *cobra.Command, edit func([]byte) ([]byte, error)) error {
 	path, err := p.path()
@@ -335,15 +292,4 @@ func read(path string) ([]byte, error) {
 
 func printf(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format, args...) // the output may be closed
-}
-
-// check sends an event that the gateway does not know, which it accepts and ignores.
-func (t *Target) check(ctx context.Context, program string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	if _, err := t.API.SessionIn(ctx, t.Space); err != nil {
-		return err
-	}
-	_, err := t.post(ctx, address(program, t.Gateway, t.Space), []byte(`{"hook_event_name":"status"}`))
-	return err
 }

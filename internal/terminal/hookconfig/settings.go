@@ -286,6 +286,15 @@ func without(groups []json.RawMessage, program string, gateway *url.URL, space s
 // addressOf returns the address of a hook of any space, without its parameters;
 // nil of any other hook.
 func addressOf(text json.RawMessage) *url.URL {
+	u := urlOf(text)
+	if u != nil {
+		u.RawQuery, u.Fragment = "", ""
+	}
+	return u
+}
+
+// urlOf returns the address of a hook of any space; nil of any other hook.
+func urlOf(text json.RawMessage) *url.URL {
 	h, err := parseObject(text)
 	if err != nil {
 		return nil
@@ -305,7 +314,6 @@ func addressOf(text json.RawMessage) *url.URL {
 	if err != nil || !strings.Contains(u.Path, "/api/spaces/") || !strings.Contains(u.Path, "/hooks/") {
 		return nil
 	}
-	u.RawQuery, u.Fragment = "", ""
 	return u
 }
 
@@ -316,6 +324,17 @@ func (p Place) String() string { return "--gateway " + p.Gateway + " --space " +
 
 // places returns the spaces whose hooks settings have.
 func places(settings []byte, program string) (list []Place, err error) {
+	handlers, err := handlersOf(settings, program)
+	for _, handler := range handlers {
+		if at, ok := placeOf(addressOf(handler), program); ok && !slices.Contains(list, at) {
+			list = append(list, at)
+		}
+	}
+	return list, err
+}
+
+// handlersOf returns what may be hooks of any space in settings.
+func handlersOf(settings []byte, program string) (list []json.RawMessage, err error) {
 	hooks, err := hookMap(settings)
 	if err != nil {
 		return nil, err
@@ -326,15 +345,10 @@ func places(settings []byte, program string) (list []Place, err error) {
 			continue
 		}
 		for _, text := range groups {
-			handlers := []json.RawMessage{text} // of an agent without groups
+			list = append(list, text) // of an agent without groups
 			if group, err := parseObject(text); err == nil {
 				if inside, err := parseList(group.get("hooks")); err == nil {
-					handlers = append(handlers, inside...)
-				}
-			}
-			for _, handler := range handlers {
-				if at, ok := placeOf(addressOf(handler), program); ok && !slices.Contains(list, at) {
-					list = append(list, at)
+					list = append(list, inside...)
 				}
 			}
 		}

@@ -2,10 +2,14 @@ package hookconfig
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meup-protocol/meup/client/api"
 )
 
 func hooksOf(t testing.TB) *Hooks {
@@ -241,4 +245,30 @@ func FuzzAddRemove(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTarget_CheckOlder: a gateway that does not know the question of status accepts the token.
+func TestTarget_CheckOlder(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/session" {
+			_, _ = w.Write([]byte(`{"participant":"claude","spaces":[{"name":"lab","participant":"claude"}],"globs":[]}`))
+			return
+		}
+		_, _ = w.Write([]byte("{}"))
+	}))
+	defer server.Close()
+	gateway, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := api.New(api.Options{URL: server.URL, Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	target := Target{Gateway: gateway, Space: "lab", Token: "t", API: c}
+	who, s, err := target.check(t.Context(), address("claude", gateway, "lab"))
+	if err != nil || who != "claude" || s != nil {
+		t.Errorf("%s %+v %v", who, s, err)
+	}
 }

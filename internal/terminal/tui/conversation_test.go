@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -32,6 +33,8 @@ type stage struct {
 	lines *plain
 	done  strings.Builder // effects
 	ids   int
+
+	proposals map[protocol.ID]*api.Proposal
 }
 
 func style(color bool) block.Style {
@@ -42,7 +45,7 @@ func style(color bool) block.Style {
 }
 
 func newStage(t *testing.T, color bool) *stage {
-	s := &stage{t: t, clock: time.Date(2026, 11, 20, 9, 15, 0, 0, time.UTC)}
+	s := &stage{t: t, clock: time.Date(2026, 11, 20, 9, 15, 0, 0, time.UTC), proposals: make(map[protocol.ID]*api.Proposal)}
 	w := protocol.Welcome{
 		You:   protocol.You{ID: "alice", Capabilities: []json.RawMessage{[]byte(`"*"`)}},
 		Space: protocol.SpaceInfo{Name: "lab", Seq: 10},
@@ -66,6 +69,7 @@ func newStage(t *testing.T, color bool) *stage {
 //	refuse ID CODE TEXT    … or refused
 //	turn ID {…}            the result of reading a turn
 //	turns {…}              … or the history of a thread
+//	decides ID {…}         a proposal that follows, as the gateway describes it; may_decide is true otherwise
 //	envelope ID {…}        an envelope that was read; "envelope ID" alone: there is none
 //	hits {…}               the result of a search for anything
 //	link waiting           the connection is lost; connected: it is restored
@@ -77,6 +81,10 @@ func (s *stage) play(script string) {
 		s.step(line)
 		for _, e := range s.model.TakeEffects() {
 			fmt.Fprintln(&s.done, describeEffect(e))
+			if read, ok := e.(conversation.ReadProposal); ok {
+				s.lines.Print()
+				s.model.Apply(conversation.ProposalRead{Request: read, Proposal: cmp.Or(s.proposals[read.ID], &api.Proposal{MayDecide: true})})
+			}
 		}
 		s.lines.Print()
 	}
@@ -126,6 +134,11 @@ func (s *stage) step(line string) {
 		s.parse(text, &turns)
 		e.Turns = turns
 		s.model.Apply(e)
+	case word == "decides":
+		id, text, _ := strings.Cut(rest, " ")
+		p := new(api.Proposal)
+		s.parse(text, p)
+		s.proposals[protocol.ID(id)] = p
 	case word == "envelope":
 		id, text, found := strings.Cut(rest, " ")
 		e := conversation.EnvelopeRead{Request: conversation.ReadEnvelope{ID: protocol.ID(id)}, Raw: []byte(text)}

@@ -32,6 +32,8 @@ type API interface {
 	Search(ctx context.Context, space string, query api.SearchQuery) (*api.SearchResult, error)
 	// Proposals returns proposals in a state, newest first.
 	Proposals(ctx context.Context, space, state string, limit int, before protocol.Seq) (*api.Proposals, error)
+	// Proposal returns a proposal, by its id and position.
+	Proposal(ctx context.Context, space string, id protocol.ID, at protocol.Seq) (*api.Proposal, error)
 	// Scopes returns what can be granted to the proposer of a call that the participant to runs.
 	Scopes(ctx context.Context, space string, proposal protocol.ID, to protocol.ParticipantID) ([]api.Scope, error)
 	// Participants returns the connected participants with their capabilities.

@@ -178,7 +178,6 @@ func (p *plain) appear(b *conversation.Block) {
 	case conversation.ProposalBlock:
 		q := b.Proposal
 		p.printNotice("Proposal " + q.Title() + ": " + q.Brief())
-		p.printNotice(q.Hint())
 	case conversation.NoticeBlock, conversation.ErrorBlock:
 		p.list(b.Lines)
 	case conversation.TextBlock:
@@ -227,6 +226,10 @@ func (p *plain) settle(b *conversation.Block) {
 			for _, s := range b.Reasoning.Steps("") {
 				p.write("  • " + termsafe.Words(s.Text))
 			}
+		}
+	case b.Proposal != nil && b.Proposal.Decided == "": // whether one may decide is known
+		if hint := b.Proposal.Hint(); hint != "" {
+			p.printNotice(hint)
 		}
 	case b.Proposal != nil:
 		p.printNotice(fmt.Sprintf("Proposal %d: %s", b.Proposal.Number, b.Proposal.Decided))

@@ -149,7 +149,7 @@ func TestProposals(t *testing.T) {
 	x := open(t, g, "alice", 80, 40, nil)
 	x.sees("with scout")
 	x.enters("how do we deploy?")
-	x.sees("1. scout proposes", "2. scout proposes", "2 awaiting approval")
+	x.sees("1. scout proposes", "2. scout proposes", "/approve 2 approves", "2 awaiting approval")
 	y := open(t, g, "alice", 80, 40, func(o *tui.Options) { o.Recall = 1 })
 	y.sees("1. scout proposes", "2 awaiting approval") // the first is from before what is recalled
 	x.enters("/approve")

@@ -238,7 +238,7 @@ func (s *session) inProgress(e conversation.Effect) (count *int, limit int) {
 	switch e.(type) {
 	case conversation.Send:
 		return &s.sends, math.MaxInt
-	case conversation.ReadTurn:
+	case conversation.ReadTurn, conversation.ReadProposal:
 		return &s.turnReads, maxTurnReads
 	}
 	return &s.reads, maxReads
@@ -284,6 +284,8 @@ func refusedRead(e conversation.Effect) conversation.Event {
 		return conversation.GrantsRead{Request: e, Err: errTooManyReads}
 	case conversation.ReadParticipants:
 		return conversation.ParticipantsRead{Err: errTooManyReads}
+	case conversation.ReadProposal:
+		return conversation.ProposalRead{Request: e, Err: errTooManyReads}
 	case conversation.ReadScopes:
 		return conversation.ScopesRead{Request: e, Err: errTooManyReads}
 	}
@@ -315,6 +317,9 @@ func (s *session) perform(e conversation.Effect) conversation.Event {
 	case conversation.ReadParticipants:
 		here, err := s.opts.API.Participants(ctx, s.opts.Space)
 		return conversation.ParticipantsRead{Participants: here, Err: err}
+	case conversation.ReadProposal:
+		p, err := s.opts.API.Proposal(ctx, s.opts.Space, e.ID, e.At)
+		return conversation.ProposalRead{Request: e, Proposal: p, Err: err}
 	case conversation.ReadScopes:
 		list, err := s.opts.API.Scopes(ctx, s.opts.Space, e.Proposal, e.Approval.To[0])
 		return conversation.ScopesRead{Request: e, Scopes: list, Err: err}

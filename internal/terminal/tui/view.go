@@ -206,10 +206,10 @@ func displayName(m *conversation.Model, id protocol.ParticipantID) string {
 func (v *view) proposal(p *conversation.Proposal, cells int) []string {
 	paint := v.Theme.busy.Render
 	text := []string{p.Title(), "  " + p.Brief()}
-	if p.Decided == "" {
-		text = append(text, p.Hint())
-	} else {
+	if p.Decided != "" {
 		text, paint = append(text, "→ "+termsafe.Line(p.Decided)), v.Theme.Dim.Render
+	} else if hint := p.Hint(); hint != "" {
+		text = append(text, hint)
 	}
 	return append([]string{""}, v.own("? ", conversation.Lines{Left: text}, cells, paint)...)
 }
