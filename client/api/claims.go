@@ -15,7 +15,7 @@ type Claims struct {
 
 // Claim is a path or a name that a participant has claimed.
 type Claim struct {
-	Path      string                 `json:"path,omitempty"` // as it was written; "": it is a name
+	Path      string                 `json:"path,omitempty"` // cleaned; "": it is a name
 	Name      string                 `json:"name,omitempty"`
 	By        protocol.ParticipantID `json:"by"`
 	ID        protocol.ID            `json:"id"` // of the envelope

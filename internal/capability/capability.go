@@ -93,14 +93,15 @@ func (c *Capability) Possible(r *Request) bool {
 }
 
 // Sees is Possible without what may be there but cannot be seen: what a program runs that its words
-// do not show (make, npx), and what a word becomes when the command runs.
+// do not show (make, npx), what a word becomes when the command runs, and what lies behind the bound
+// of work.
 func (c *Capability) Sees(r *Request) bool {
 	seeing := *c
 	if len(r.To) == 0 {
 		seeing.to = nil
 	}
 	w := newWork(r)
-	return c.kind.Match(r.Kind) && seeing.matchRest(r, modeDeny|modeSeen, &w)
+	return c.kind.Match(r.Kind) && seeing.matchRest(r, modeDeny|modeSeen, &w) && w.left >= 0
 }
 
 // match reports whether the capability selects the request. An allowing

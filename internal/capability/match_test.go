@@ -328,6 +328,20 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
+// What was given up may match, and nobody has seen it.
+func TestCapability_SeesNothingBehindTheBounds(t *testing.T) {
+	for name, c := range map[string]struct{ pattern, value string }{
+		"steps":              {`{"a":["no` + strings.Repeat(`y","`, 200) + `no"]}`, `{"a":[` + strings.Repeat(`"x",`, 100_000) + `"x"]}`},
+		"a regexp on a text": {`{"a":"/drop/"}`, `{"a":"` + strings.Repeat("x", 64<<10+1) + `"}`},
+	} {
+		r := &Request{Kind: "k", Payload: payload(t, c.value)}
+		rule := must(t, `{"kind":"k","payload":`+c.pattern+`,"deny":true}`)
+		if !rule.Possible(r) || rule.Sees(r) {
+			t.Errorf("%s: possible %t, seen %t", name, rule.Possible(r), rule.Sees(r))
+		}
+	}
+}
+
 // A deny rule sees what stands in a command, and not what may be hidden in it.
 func TestCapability_Sees(t *testing.T) {
 	rule, err := ParseJSON([]byte(`{"kind":"mcp.request","payload":{"params":{"arguments":{"command":{"$shell":{"commands":["rm"]}}}}},"deny":true}`))

@@ -177,7 +177,7 @@ func holds[T string | []byte](t *text, s T, m Mode, w *Work) bool {
 		steps += len(s) / 64
 	}
 	if t.class == textRegexp && len(s) > maxRegexpText || !w.Spend(steps) {
-		return m.deny()
+		return m.deny() && m&modeSeen == 0
 	}
 	return matches(t, s) != t.negate && !(t.class == textGlob && !m.deny() && uncertain(s, m))
 }

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,7 +14,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/kit/natsembed"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -189,12 +187,7 @@ func offices(t *testing.T, test func(t *testing.T, here, there *office)) {
 	})
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
-		server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(server.Close)
-		yaml := adminConfig + "nats: " + server.URL() + "\nreplicas: 1\n"
+		yaml := onNATS(t, adminConfig)
 		test(t, newOffice(t, yaml), newOffice(t, yaml))
 	})
 }
@@ -329,12 +322,7 @@ func TestAdministration_EndedToken(t *testing.T) {
 // not available. It is refused when that gateway has read the log.
 func TestAdministration_Parted(t *testing.T) {
 	t.Parallel()
-	server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	nats := strings.TrimPrefix(server.URL(), "nats://")
+	nats := strings.TrimPrefix(startNATS(t), "nats://")
 	proxy := newCutProxy(t, nats)
 	yaml := func(address string) string { return adminConfig + "nats: nats://" + address + "\nreplicas: 1\n" }
 	here, there := newOffice(t, yaml(nats)), newOffice(t, yaml(proxy.l.Addr().String()))
@@ -377,12 +365,7 @@ func TestAdministration_Parted(t *testing.T) {
 // TestAdministration_LateGateway: a gateway that joins later has what was made before.
 func TestAdministration_LateGateway(t *testing.T) {
 	t.Parallel()
-	server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	yaml := adminConfig + "nats: " + server.URL() + "\nreplicas: 1\n"
+	yaml := onNATS(t, adminConfig)
 	first := newOffice(t, yaml)
 	first.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"bob"}`)
 	first.issue("lab", "bob", "one", "")

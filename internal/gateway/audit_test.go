@@ -1,14 +1,12 @@
 package gateway_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/kit/natsembed"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -21,12 +19,7 @@ func TestHistory_Period(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { t.Parallel(); testPeriod(t, meuptest.Config) })
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
-		server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(server.Close)
-		testPeriod(t, meuptest.Config+"nats: "+server.URL()+"\nreplicas: 1\n")
+		testPeriod(t, onNATS(t, meuptest.Config))
 	})
 }
 

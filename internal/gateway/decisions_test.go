@@ -1,14 +1,12 @@
 package gateway_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"sync"
 	"testing"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/kit/natsembed"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -18,12 +16,7 @@ import (
 // the others are refused, and both gateways have the same one.
 func TestProposals_TwoGateways(t *testing.T) {
 	t.Parallel()
-	server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	config := aguiConfig + "nats: " + server.URL() + "\nreplicas: 1\n"
+	config := onNATS(t, aguiConfig)
 	gateways := []*meuptest.Gateway{meuptest.Start(t, config), meuptest.Start(t, config)}
 	const most = 25
 	for i := range most {

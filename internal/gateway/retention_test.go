@@ -1,14 +1,12 @@
 package gateway_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/kit/natsembed"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -84,12 +82,7 @@ func TestRetention_LostIndex(t *testing.T) {
 // thread gives it the same numbers as the others.
 func TestRetention_NewGateway(t *testing.T) {
 	t.Parallel()
-	server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	config := meuptest.Config + "nats: " + server.URL() + "\nreplicas: 1\n"
+	config := onNATS(t, meuptest.Config)
 	first := meuptest.Start(t, config).API(t, "alice")
 	askIn(t, first, 1, 2, 3)
 	wantTurns(t, first, 1, 2, 3)

@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -18,7 +17,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/internal/gateway"
-	"github.com/meup-protocol/meup/internal/kit/natsembed"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -297,12 +295,7 @@ func TestSignIn_EndsTheSessionBefore(t *testing.T) {
 
 // A session is valid at all gateways of a log, and ends at all of them.
 func TestSession_TwoGateways(t *testing.T) {
-	server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	on := sessionConfig + "nats: " + server.URL() + "\nreplicas: 1\n"
+	on := onNATS(t, sessionConfig)
 	here := &browser{t: t, said: &bytes.Buffer{}, jar: make(map[string]*http.Cookie), g: meuptest.Start(t, on)}
 	there := &browser{t: t, said: &bytes.Buffer{}, jar: here.jar, g: meuptest.Start(t, on)}
 	here.expect(200, "", "POST", "/api/session", signIn, here.own())

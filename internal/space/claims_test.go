@@ -27,6 +27,24 @@ func (r *room) claims() (list []string) {
 	return list
 }
 
+// replay publishes frames, each as "WHO FRAME", or "WHO FRAME → CODE" if it must be refused, and
+// returns the errors.
+func (r *room) replay(frames ...string) (refused []*protocol.Error) {
+	r.t.Helper()
+	for _, frame := range frames {
+		frame, want, _ := strings.Cut(frame, " → ")
+		who, frame, _ := strings.Cut(frame, " ")
+		err := r.say(protocol.ParticipantID(who), frame)[0].Err
+		if err == nil && want != "" || err != nil && string(err.Code) != want {
+			r.t.Fatalf("%s: %v, want %q", frame, err, want)
+		}
+		if err != nil {
+			refused = append(refused, err)
+		}
+	}
+	return refused
+}
+
 func TestClaims(t *testing.T) {
 	for name, x := range map[string]struct {
 		frames []string // "WHO FRAME" or "WHO FRAME → CODE"
@@ -40,33 +58,48 @@ func TestClaims(t *testing.T) {
 		"beside it":           {[]string{"ann " + claim("1", "/r/a"), "bob " + claim("2", "/r/ab", "/r/a.b")}, "ann /r/a, bob /r/a.b, bob /r/ab"},
 		"everything":          {[]string{"ann " + claim("1", "/"), "bob " + claim("2", "/a") + " → claimed"}, "ann /"},
 		"a drive":             {[]string{"ann " + claim("1", `C:/`), "bob " + claim("2", `c:/a`) + " → claimed"}, "ann C:/"},
+		"everything, later":   {[]string{"ann " + claim("1", "/a", "C:/a"), "bob " + claim("2", "/") + " → claimed", "bob " + claim("3", "c:/") + " → claimed", "bob " + claim("4", "D:/")}, "ann /a, ann C:/a, bob D:/"},
 		"its own again":       {[]string{"ann " + claim("1", "/r/a"), "ann " + claim("2", "/r", "/r/a")}, "ann /r, ann /r/a"},
 		"names": {[]string{`ann {"kind":"claim","payload":{"names":["release/1","/r/a"]}}`, `bob {"kind":"claim","payload":{"names":["release/1"]}} → claimed`,
 			`bob {"kind":"claim","payload":{"names":["release"],"paths":["/r/a"]}}`}, "bob /r/a, ann /r/a, bob release, ann release/1"},
-		"relative":          {[]string{"ann " + claim("1", "docs") + " → invalid_payload"}, ""},
-		"uncertain":         {[]string{"ann " + claim("1", "/r/%2e%2e/a") + " → invalid_payload"}, ""},
-		"nothing":           {[]string{`ann {"kind":"claim","payload":{}} → invalid_payload`, `ann {"kind":"release","payload":{}} → invalid_payload`}, ""},
-		"too many at once":  {[]string{"ann " + claim("1", slices.Repeat([]string{"/a"}, 65)...) + " → invalid_payload"}, ""},
-		"too long":          {[]string{`ann {"kind":"claim","payload":{"paths":["/a"],"ttl_seconds":86401}} → invalid_payload`}, ""},
-		"released by id":    {[]string{"ann " + claim("1", "/a", "/b"), "ann " + claim("2", "/c"), `ann {"kind":"release","correlationId":"1","payload":{}}`, "bob " + claim("3", "/a")}, "bob /a, ann /c"},
-		"released by path":  {[]string{"ann " + claim("1", "/a/b", "/a/c", "/d"), `ann {"kind":"release","payload":{"paths":["/A"]}}`}, "ann /d"},
-		"released by name":  {[]string{`ann {"kind":"claim","payload":{"names":["x","y"]}}`, `ann {"kind":"release","payload":{"names":["x"]}}`}, "ann y"},
-		"another's release": {[]string{"ann " + claim("1", "/a"), `bob {"kind":"release","correlationId":"1","payload":{"paths":["/a"],"participant_id":"ann"}}`}, "ann /a"},
-		"a kick":            {[]string{"ann " + claim("1", "/a"), `bob {"kind":"space.kick","payload":{"participant_id":"ann"}}`, "bob " + claim("2", "/a")}, "bob /a"},
-		"without the right": {[]string{"eve " + claim("1", "/a") + " → capability_violation"}, ""},
-		"a retry":           {[]string{"ann " + claim("1", "/a"), `ann {"kind":"release","correlationId":"1","payload":{}}`, "bob " + claim("2", "/a"), "ann " + claim("1", "/a")}, "bob /a"},
+		"relative":                            {[]string{"ann " + claim("1", "docs") + " → invalid_payload"}, ""},
+		"uncertain":                           {[]string{"ann " + claim("1", "/r/%2e%2e/a") + " → invalid_payload"}, ""},
+		"nothing":                             {[]string{`ann {"kind":"claim","payload":{}} → invalid_payload`, `ann {"kind":"release","payload":{}} → invalid_payload`}, ""},
+		"too many at once":                    {[]string{"ann " + claim("1", slices.Repeat([]string{"/a"}, 65)...) + " → invalid_payload"}, ""},
+		"too long":                            {[]string{`ann {"kind":"claim","payload":{"paths":["/a"],"ttl_seconds":86401}} → invalid_payload`}, ""},
+		"released by id":                      {[]string{"ann " + claim("1", "/a", "/b"), "ann " + claim("2", "/c"), `ann {"kind":"release","correlationId":"1","payload":{}}`, "bob " + claim("3", "/a")}, "bob /a, ann /c"},
+		"released by path":                    {[]string{"ann " + claim("1", "/a/b", "/a/c", "/d"), `ann {"kind":"release","payload":{"paths":["/A"]}}`}, "ann /d"},
+		"released by name":                    {[]string{`ann {"kind":"claim","payload":{"names":["x","y"]}}`, `ann {"kind":"release","payload":{"names":["x"]}}`}, "ann y"},
+		"another's release":                   {[]string{"ann " + claim("1", "/a"), "bob " + claim("2", "/b"), `bob {"kind":"release","correlationId":"1","payload":{"paths":["/a"],"participant_id":"ann"}}`}, "ann /a, bob /b"},
+		"released with all":                   {[]string{"ann " + claim("1", "/a", "C:/b"), "bob " + claim("2", "/c"), `ann {"kind":"release","payload":{"paths":["/","c:/"]}}`}, "bob /c"},
+		"a kick":                              {[]string{"ann " + claim("1", "/a"), `bob {"kind":"space.kick","payload":{"participant_id":"ann"}}`, "bob " + claim("2", "/a")}, "bob /a"},
+		"without the right":                   {[]string{"eve " + claim("1", "/a") + " → capability_violation"}, ""},
+		"a star is a name":                    {[]string{"ann " + claim("1", "/r/**"), "bob " + claim("2", "/r/a"), "bob " + claim("3", "**") + " → invalid_payload"}, "ann /r/**, bob /r/a"},
+		"without a visible name, in a folder": {[]string{"ann " + claim("1", "/r"), "bob " + claim("2", `/r/\u200b`) + " → claimed"}, "ann /r"},
+		"a text as a path":                    {[]string{"ann " + claim("1", "/r/run rm -rf/../x", "/r/y/run rm -rf"), "bob " + claim("2", "/r/x") + " → claimed", "bob " + claim("3", "/r/y") + " → claimed"}, "ann /r/x, ann /r/y/run rm -rf"},
+		"another's id":                        {[]string{"ann " + claim("1", "/a"), "bob " + claim("1", "/b") + " → duplicate_id"}, "ann /a"},
+		"its own id":                          {[]string{"ann " + claim("1", "/a"), "ann " + claim("1", "/b")}, "ann /a"},
+		"in another's name": {[]string{`bob {"from":"ann","kind":"claim","payload":{"paths":["/a"]}} → identity_mismatch`,
+			`bob {"from":"system:gateway","kind":"release","payload":{"participant_id":"ann"}} → identity_mismatch`,
+			`bob {"kind":"claim","payload":{"paths":["/a"],"participant_id":"ann","by":"ann"}}`}, "bob /a"},
+		"no time": {[]string{`ann {"kind":"claim","payload":{"paths":["/a"],"ttl_seconds":0}} → invalid_payload`,
+			`ann {"kind":"claim","payload":{"paths":["/a"],"ttl_seconds":-1}} → invalid_payload`,
+			`ann {"kind":"claim","payload":{"paths":["/a"],"ttl_seconds":1e308}} → invalid_payload`,
+			`ann {"kind":"claim","payload":{"paths":["/a"],"ttl_seconds":"3600"}} → invalid_payload`,
+			`ann {"kind":"claim","payload":{"paths":["/a"],"ttl_seconds":1e-300}}`, "bob " + claim("1", "/a")}, "bob /a"},
+		"a path many times": {[]string{"ann " + claim("0", manyPaths(63)...), "ann " + claim("1", manyPaths(126)[63:]...), "ann " + claim("2", manyPaths(189)[126:]...), "ann " + claim("5", manyPaths(252)[189:]...),
+			"ann " + claim("3", slices.Repeat([]string{"/one"}, 64)...), "ann " + claim("4", slices.Repeat([]string{"/two"}, 64)...), `ann {"kind":"release","payload":{"paths":["/many"]}}`}, "ann /one, ann /two"},
+		"a retry": {[]string{"ann " + claim("1", "/a"), `ann {"kind":"release","correlationId":"1","payload":{}}`, "bob " + claim("2", "/a"), "ann " + claim("1", "/a")}, "bob /a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := []string{"claim", "release", "space.kick"}
-			r := open(t, rights{"ann": all, "bob": all, "eve": {"chat"}}, nil)
-			for _, frame := range x.frames {
-				frame, want, _ := strings.Cut(frame, " → ")
-				who, frame, _ := strings.Cut(frame, " ")
-				err := r.say(protocol.ParticipantID(who), frame)[0].Err
-				if err == nil && want != "" || err != nil && string(err.Code) != want {
-					t.Fatalf("%s: %v", frame, err)
-				}
-				if want == "claimed" && (err.By != "ann" || err.ExpiresAt == "") {
+			cfg := rights{"ann": all, "bob": all, "dan": nil, "eve": {"chat"}}.config(t)
+			cfg.Participants["dan"] = authority.ParticipantConfig{
+				Capabilities: []*capability.Capability{pattern(t, `{"kind":"claim","payload":{"paths":[{"$path":{"below":"/repo"}}]}}`)},
+			}
+			r := openWith(t, cfg, nil)
+			for _, err := range r.replay(x.frames...) {
+				if err.Code == protocol.CodeClaimed && (err.By != "ann" || err.ExpiresAt == "" || !strings.HasPrefix(err.Message, "ann holds ") || strings.Contains(err.Message, "rm -rf")) {
 					t.Errorf("%+v", err)
 				}
 			}
@@ -75,6 +108,13 @@ func TestClaims(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manyPaths(n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprint("/many/", i))
+	}
+	return list
 }
 
 func TestClaims_Bounds(t *testing.T) {

@@ -147,6 +147,92 @@ func TestScorecard_WhatIsJudged(t *testing.T) {
 	}
 }
 
+// TestScorecard_BudgetsAndLoops: what a budget or a loop asks is for people alone, and so counts for
+// neither reviewers nor rules.
+func TestScorecard_BudgetsAndLoops(t *testing.T) {
+	const move = `{"method":"tools/call","params":{"name":"move","arguments":{}},"participant_id":"files"}`
+	for name, c := range map[string]struct {
+		set     func(*authority.Config)
+		counted int
+	}{
+		"no limits":                {func(*authority.Config) {}, 2},
+		"the budget of a space":    {func(cfg *authority.Config) { cfg.Budget = authority.Budget{Calls: 1} }, 1},
+		"loops":                    {func(cfg *authority.Config) { cfg.Loops = authority.Loops{Identical: 1} }, 1},
+		"the budget of the caller": {func(cfg *authority.Config) { setBudget(cfg, "coder", authority.Budget{Calls: 1}) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := reviewedConfig(t)
+			coder := cfg.Participants["coder"]
+			coder.Capabilities = append(coder.Capabilities, pattern(t, `{"kind":"mcp.request","payload":{"params":{"name":"move"}}}`))
+			cfg.Participants["coder"] = coder
+			c.set(cfg)
+			r := openWith(t, cfg, nil)
+			r.must("coder", `{"kind":"mcp.request","to":["files"],"payload":`+move+`}`)
+			r.proposes("asked", "move", `{}`, "")
+			r.judges("asked", "approve")
+			r.decides("alice", "asked", false)
+			r.proposes("not-allowed", "Bash", `{"command":"ls"}`, "")
+			r.judges("not-allowed", "approve")
+			r.decides("alice", "not-allowed", true)
+			card := r.scorecard(time.Time{})
+			rev, rules := card.Reviewer("rev").Tally, card.Rules().Tally
+			if rev.Proposals != c.counted || rev.Compared != c.counted || rev.Misses != c.counted-1 || rules.Proposals != c.counted {
+				t.Errorf("reviewer %+v, rules %+v; want %d proposals of each", rev, rules, c.counted)
+			}
+			if compared, sinceMiss := card.Proof("rev"); compared != c.counted || sinceMiss != 1 {
+				t.Errorf("the proof is %d, %d since the last miss", compared, sinceMiss)
+			}
+			if got := card.People()["alice"].Tally; got.Covered != 2 {
+				t.Errorf("alice has decided on %d, want 2", got.Covered)
+			}
+		})
+	}
+}
+
+func setBudget(cfg *authority.Config, id protocol.ParticipantID, b authority.Budget) {
+	p := cfg.Participants[id]
+	p.Budget = b
+	cfg.Participants[id] = p
+}
+
+// TestScorecard_WhoIsAPerson: a decision of which the log does not say who decided is that of a
+// person if the deciders name its sender, and it was not invited under a name that they use.
+func TestScorecard_WhoIsAPerson(t *testing.T) {
+	for _, c := range []struct {
+		who    protocol.ParticipantID
+		people []string // of the deciders
+		want   int
+	}{
+		{"opsann", []string{"ops*"}, 1},
+		{"opseve", []string{"ops*"}, 0}, // invited
+		{"bob", []string{"ops*"}, 0},
+		{"opseve", nil, 1}, // the deciders name nobody
+	} {
+		t.Run(fmt.Sprintf("%s of %s", c.who, c.people), func(t *testing.T) {
+			cfg := reviewedConfig(t)
+			cfg.Participants["opsann"] = cfg.Participants["bob"]
+			cfg.Deciders.People = nil
+			if c.people != nil {
+				cfg.Deciders.People = []authority.Stage{{People: c.people}}
+			}
+			r := openWith(t, cfg, nil)
+			r.must("alice", `{"kind":"space.invite","payload":{"participant_id":"opseve","initial_capabilities":["decide","mcp.reject"]}}`)
+			r.proposes("p", "move", `{}`, "")
+			r.judges("p", "approve")
+			reject := journal.Draft{Settles: "p", Envelope: protocol.Envelope{
+				ID: "d", Kind: protocol.KindMCPReject, From: c.who, TS: time.Now(), Correlation: protocol.CorrelateTo("p"), Payload: []byte(`{"reason":"unsafe"}`),
+			}}
+			reject.CheckedAtStateSeq = r.Head()
+			if x := r.log.Append(t.Context(), "lab", []journal.Draft{reject})[0]; x.Err != nil {
+				t.Fatal(x.Err)
+			}
+			if got := r.scorecard(time.Time{}).Reviewer("rev").Misses; got != c.want {
+				t.Errorf("%d misses, want %d", got, c.want)
+			}
+		})
+	}
+}
+
 func TestPromotion_NeedsProof(t *testing.T) {
 	log := &unreadable{Journal: journal.NewMemory(journal.MemoryOptions{})}
 	r := openReviewed(t, func(s *space.Services) { s.Journal = log })

@@ -39,9 +39,7 @@ func openBudget(t *testing.T, log journal.Journal, cfg *authority.Config) *budge
 func budgetConfig(t *testing.T, b authority.Budget) *authority.Config {
 	t.Helper()
 	cfg := rights{"alice": {"*"}, "coder": {"mcp.request", "reasoning/*", "chat"}, "peer": {"decide", "mcp.request"}, "files": {"mcp.response"}}.config(t)
-	p := cfg.Participants["coder"]
-	p.Budget = b
-	cfg.Participants["coder"] = p
+	setBudget(cfg, "coder", b)
 	return cfg
 }
 
@@ -122,6 +120,88 @@ func TestBudget_Asks(t *testing.T) {
 	tomorrow := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	b.now.Store(&tomorrow)
 	b.wantAllowed()
+}
+
+// TestBudget_OfTheDecider: who may make no calls without a question makes none by approvals either,
+// of proposals of a participant that could not make them.
+func TestBudget_OfTheDecider(t *testing.T) {
+	for name, set := range map[string]func(*authority.Config){
+		"its own":      func(cfg *authority.Config) { setBudget(cfg, "coder", fiveDollars) },
+		"of the space": func(cfg *authority.Config) { cfg.Budget = fiveDollars },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := budgetConfig(t, authority.Budget{})
+			cfg.Participants["pal"] = rights{"pal": {"mcp.proposal"}}.config(t).Participants["pal"]
+			set(cfg)
+			b := openBudget(t, nil, cfg)
+			approves := func(who protocol.ParticipantID, id string) *protocol.Error {
+				b.must("pal", fmt.Sprintf(`{"id":%q,"kind":"mcp.proposal","payload":{"participant_id":"files","method":"tools/call","params":{"name":"read"}}}`, id))
+				return b.say(who, fmt.Sprintf(`{"kind":"mcp.request","to":["files"],"correlationId":%q,"payload":{"id":1,"method":"tools/call","params":{"name":"read"}}}`, id))[0].Err
+			}
+			if err := approves("coder", "p-1"); err != nil {
+				t.Fatal(err)
+			}
+			b.spend(5)
+			err := approves("coder", "p-2")
+			if code(err) != violation || !strings.Contains(err.Message, "Only people decide on this call, because ") || !strings.Contains(err.Message, " has used 5.00 of 5.00 USD today") {
+				t.Errorf("%+v", err)
+			}
+			if err := approves("alice", "p-3"); err != nil {
+				t.Errorf("a person: %v", err)
+			}
+		})
+	}
+}
+
+// TestBudget_Hostile: nobody gets more of its own budget, and nobody uses up that of another one.
+func TestBudget_Hostile(t *testing.T) {
+	const used = `coder {"kind":"reasoning.cancel","context":"c","payload":{"metadata":{"cost":5,"currency":"USD"}}}`
+	for name, c := range map[string]struct {
+		frames []string // "WHO FRAME" or "WHO FRAME → CODE"
+		used   string   // of 5 USD by coder; "": less
+	}{
+		"a negative cost": {[]string{used, `coder {"kind":"participant.status","payload":{"metadata":{"cost":-5,"currency":"USD"}}}`,
+			`coder {"kind":"reasoning.cancel","context":"c","payload":{"metadata":{"cost":-5,"currency":"USD"}}}`}, "5.00 of 5.00"},
+		"no number": {[]string{used, `coder {"kind":"reasoning.cancel","context":"c","payload":{"metadata":{"cost":"NaN","currency":"USD"}}}`,
+			`coder {"kind":"reasoning.cancel","context":"c","payload":{"metadata":{"cost":1e999,"currency":"USD"}}}`}, "5.00 of 5.00"},
+		"a report for another one": {[]string{`peer {"kind":"participant.status","payload":{"participant_id":"coder","from":"coder","metadata":{"cost":9,"currency":"USD"}}}`,
+			`peer {"from":"coder","kind":"participant.status","payload":{"metadata":{"cost":9,"currency":"USD"}}} → identity_mismatch`,
+			`coder {"id":"s","kind":"reasoning.start","payload":{"message":"x"}}`, `peer {"kind":"reasoning.conclusion","context":"s","payload":{"message":"x","metadata":{"cost":9,"currency":"USD"}}}`}, ""},
+		"an id again": {[]string{`coder {"id":"r","kind":"reasoning.cancel","context":"c","payload":{"metadata":{"cost":4,"currency":"USD"}}}`,
+			`coder {"id":"r","kind":"reasoning.cancel","context":"c","payload":{"metadata":{"cost":4,"currency":"USD"}}}`}, ""},
+		"an extension again": {[]string{used, used, `alice {"id":"e","kind":"budget.extend","payload":{"participant_id":"coder","cost":3,"currency":"USD"}}`,
+			`alice {"id":"e","kind":"budget.extend","payload":{"participant_id":"coder","cost":3,"currency":"USD"}}`}, "10.00 of 8.00"},
+		"its own extension": {[]string{used, `boss {"kind":"budget.extend","payload":{"participant_id":"boss","calls":1}} → capability_violation`,
+			`coder {"from":"alice","kind":"budget.extend","payload":{"participant_id":"coder","cost":1,"currency":"USD"}} → identity_mismatch`,
+			`coder {"kind":"budget.extend","payload":{"participant_id":"coder","cost":1,"currency":"USD"}} → capability_violation`}, "5.00 of 5.00"},
+		"an extension that is none": {[]string{used, `alice {"kind":"budget.extend","payload":{"participant_id":"coder","cost":-1,"currency":"USD"}} → invalid_payload`,
+			`alice {"kind":"budget.extend","payload":{"participant_id":"coder","cost":1,"currency":"EUR"}} → invalid_payload`,
+			`alice {"kind":"budget.extend","payload":{"participant_id":"coder","cost":1e300,"currency":"USD"}} → invalid_payload`,
+			`alice {"kind":"budget.extend","payload":{"participant_id":"coder","calls":-1}} → invalid_payload`,
+			`alice {"kind":"budget.extend","payload":{"participant_id":"coder","calls":1}} → invalid_payload`,
+			`alice {"kind":"budget.extend","payload":{"participant_id":"nobody","cost":1,"currency":"USD"}} → unknown_participant`,
+			`alice {"kind":"budget.extend","payload":{"participant_id":"","cost":1,"currency":"USD"}} → invalid_payload`,
+			`alice {"kind":"budget.extend","payload":{"participant_id":7,"cost":1,"currency":"USD"}} → invalid_payload`,
+			`alice {"kind":"budget.extend","payload":{"cost":1,"currency":"USD"}} → invalid_payload`}, "5.00 of 5.00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := budgetConfig(t, fiveDollars)
+			boss := rights{"boss": {"budget.extend"}}.config(t).Participants["boss"]
+			boss.Budget = authority.Budget{Calls: 1}
+			peer := cfg.Participants["peer"]
+			peer.Capabilities = append(peer.Capabilities, pattern(t, `"participant.status"`), pattern(t, `"reasoning/*"`))
+			coder := cfg.Participants["coder"]
+			coder.Capabilities = append(coder.Capabilities, pattern(t, `"participant.status"`))
+			cfg.Participants["boss"], cfg.Participants["peer"], cfg.Participants["coder"] = boss, peer, coder
+			b := openBudget(t, nil, cfg)
+			b.replay(c.frames...)
+			if c.used == "" {
+				b.wantAllowed()
+				return
+			}
+			b.wantAsked("budget.cost", "coder has used "+c.used+" USD today")
+		})
+	}
 }
 
 // Calls of one frame batch count before they are in the log.

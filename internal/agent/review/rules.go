@@ -32,6 +32,10 @@ const (
 // what a program in it may run unseen: every rule for commands would select make.
 type Rules struct{ rejects, asks, approves []rule }
 
+// maxRead is the size of a call, in bytes, up to which regular expressions read all of it. Of a longer
+// one, an ask rule selects what it may be about.
+const maxRead = 64 << 10
+
 // keyAsk is the key of a rule whose calls are left to people.
 const keyAsk = "ask"
 
@@ -195,13 +199,14 @@ func (r *Rules) judge(request *capability.Request) (o opinion, about bool) {
 	unbounded := *request
 	unbounded.Unbounded = true
 	call := &unbounded
+	long := len(request.Payload.Raw()) > maxRead
 	for _, x := range r.rejects {
 		if x.pattern.Sees(call) {
 			return opinion{protocol.OpinionReject, cmp.Or(x.reason, "A rule rejects such calls.")}, true
 		}
 	}
 	for _, x := range r.asks {
-		if x.pattern.Sees(call) {
+		if x.pattern.Sees(call) || long && x.pattern.Possible(call) {
 			return opinion{protocol.OpinionAbstain, cmp.Or(x.reason, "A rule leaves such calls to people.")}, true
 		}
 	}

@@ -75,6 +75,21 @@ func (m Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) { m.root.all(yield) }
 }
 
+// From iterates over the keys from k on, in their order.
+func (m Map[K, V]) From(k K) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) { m.root.from(k, yield) }
+}
+
+func (n *node[K, V]) from(k K, yield func(K, V) bool) bool {
+	switch {
+	case n == nil:
+		return true
+	case cmp.Less(n.key, k):
+		return n.right.from(k, yield)
+	}
+	return n.left.from(k, yield) && yield(n.key, n.value) && n.right.all(yield)
+}
+
 func (n *node[K, V]) all(yield func(K, V) bool) bool {
 	return n == nil || n.left.all(yield) && yield(n.key, n.value) && n.right.all(yield)
 }

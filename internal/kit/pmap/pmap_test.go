@@ -2,6 +2,7 @@ package pmap
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"math/bits"
 	"slices"
@@ -47,6 +48,13 @@ func TestMap_AgreesWithBuiltin(t *testing.T) {
 			}
 			for k := -1; k <= 21; k++ {
 				i, _ := slices.BinarySearch(keys, k+1)
+				var from []int
+				for x := range v.m.From(k + 1) {
+					from = append(from, x)
+				}
+				if !slices.Equal(from, keys[i:]) {
+					t.Fatalf("the keys from %d on are %v, want %v", k+1, from, keys[i:])
+				}
 				got, _, ok := v.m.After(k)
 				if ok != (i < len(keys)) || ok && got != keys[i] {
 					t.Fatalf("the key after %d is %d, %v", k, got, ok)
@@ -98,9 +106,11 @@ func TestMap_StaysShallow(t *testing.T) {
 
 func TestMap_BreaksOff(t *testing.T) {
 	m := Map[string, int]{}.Set("b", 2).Set("a", 1).Set("c", 3)
-	for k := range m.All() {
-		if cmp.Compare(k, "b") >= 0 {
-			break
+	for _, list := range []iter.Seq2[string, int]{m.All(), m.From("a")} {
+		for k := range list {
+			if cmp.Compare(k, "b") >= 0 {
+				break
+			}
 		}
 	}
 }

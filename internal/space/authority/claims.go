@@ -27,7 +27,7 @@ const (
 
 // Claim is a path or a name that a participant works on.
 type Claim struct {
-	Path, Name  string // one of them, as it was written
+	Path, Name  string // one of them; the path is cleaned
 	By          protocol.ParticipantID
 	ID          protocol.ID // of the envelope that claimed it last
 	At, Expires time.Time
@@ -54,11 +54,12 @@ func readClaimed(payload protocol.Value) (keys []string, items []Claim, err erro
 	}
 	i := 0
 	for x := range payload.Get("paths").Elements {
-		path, ok := argument.Canonical(x.Text(), argument.Place{})
+		path, ok := argument.Absolute(x.Text(), argument.Place{})
 		if !ok {
 			return nil, nil, refused("path", i, "expected an absolute path without anything that tools may read otherwise")
 		}
-		keys, items = append(keys, path), append(items, Claim{Path: x.Text()})
+		key, _ := argument.Canonical(path, argument.Place{})
+		keys, items = append(keys, key), append(items, Claim{Path: path})
 		i++
 	}
 	i = 0
@@ -88,32 +89,51 @@ func claimEnd(payload protocol.Value, at time.Time) time.Time {
 // CheckClaim checks that nobody else holds what a claim names, and that it is within the bounds. The error
 // is a *protocol.Error.
 func (st *State) CheckClaim(e *protocol.Envelope, payload protocol.Value) error {
-	keys, _, err := readClaimed(payload)
+	keys, items, err := readClaimed(payload)
 	if err != nil {
 		return err
 	}
-	now := *st
-	now.dropEndedClaims(e.TS) // as the claim itself does
-	added := 0
-	for _, key := range keys {
-		held, found := st.conflict(key, e.From, e.TS)
+	added := make(map[string]struct{}, len(keys))
+	for i, key := range keys {
+		other, below, found := st.conflict(key, e.From, e.TS)
 		if found {
-			err := protocol.Errorf(protocol.CodeClaimed, "%s holds %s until %s; wait for its release, or ask for it.",
-				held.By, cmp.Or(held.Path, held.Name), held.Expires.Format(time.RFC3339))
-			err.By, err.ExpiresAt = held.By, held.Expires.Format(time.RFC3339)
+			what := cmp.Or(other.Path, other.Name)
+			if below { // no text of its own choice
+				what = "something in " + items[i].Path
+			}
+			err := protocol.Errorf(protocol.CodeClaimed, "%s holds %s until %s; wait for its release, or ask for it.", other.By, what, other.Expires.Format(time.RFC3339))
+			err.By, err.ExpiresAt = other.By, other.Expires.Format(time.RFC3339)
 			return err
 		}
-		if !now.claims.items.Has(key) {
-			added++
+		if _, held := st.holding(key, e.TS); !held {
+			added[key] = struct{}{}
 		}
 	}
-	own, _ := now.claims.counts.Get(e.From)
-	if int(own)+added > maxClaimed || now.claims.items.Len()+added > maxClaimedTotal {
-		err := protocol.Errorf(protocol.CodeRateLimited, "You hold %d paths and names, and the space has %d; release some first.", own, now.claims.items.Len())
+	own, all := st.countClaims(e.From, e.TS)
+	if own+len(added) > maxClaimed || all+len(added) > maxClaimedTotal {
+		err := protocol.Errorf(protocol.CodeRateLimited, "You hold %d paths and names, and the space has %d; release some first.", own, all)
 		err.Limit, err.RetryAfterMS = "claims", 1000
 		return err
 	}
 	return nil
+}
+
+// countClaims returns how many claims of a participant, and of all, have not ended.
+func (st *State) countClaims(id protocol.ParticipantID, at time.Time) (own, all int) {
+	n, _ := st.claims.counts.Get(id)
+	own, all = int(n), st.claims.items.Len()
+	now := pmap.TimeKey(at, "")
+	for end, key := range st.claims.expiry.All() {
+		if end >= now {
+			break
+		}
+		c, _ := st.claims.items.Get(key)
+		if c.By == id {
+			own--
+		}
+		all--
+	}
+	return own, all
 }
 
 // CheckRelease checks the form of a release.
@@ -127,18 +147,20 @@ func (st *State) CheckRelease(e *protocol.Envelope, payload protocol.Value) erro
 
 // conflict returns a claim of somebody else than by that a key is in conflict with: of the same, of a folder that it is in,
 // or of something below it.
-func (st *State) conflict(key string, by protocol.ParticipantID, at time.Time) (Claim, bool) {
+func (st *State) conflict(key string, by protocol.ParticipantID, at time.Time) (c Claim, below, found bool) {
 	for k := range around(key) {
-		if c, held := st.holding(k, at); held && c.By != by {
-			return c, true
+		c, held := st.holding(k, at)
+		if held && c.By != by {
+			return c, false, true
 		}
 	}
 	for k := range st.below(key) {
-		if c, held := st.holding(k, at); held && c.By != by {
-			return c, true
+		c, held := st.holding(k, at)
+		if held && c.By != by {
+			return c, true, true
 		}
 	}
-	return Claim{}, false
+	return Claim{}, false, false
 }
 
 // holding returns the claim of a key that is in force.
@@ -151,9 +173,9 @@ func (st *State) holding(key string, at time.Time) (Claim, bool) {
 func around(key string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for yield(key) && !strings.HasPrefix(key, nameMark) && key != "/" {
-			i := strings.LastIndexByte(strings.TrimSuffix(key, "/"), '/')
+			i := strings.LastIndexByte(key, '/')
 			switch {
-			case i < 0: // a drive
+			case i < 0 || i == len(key)-1 && key[i-1] == ':': // a drive
 				return
 			case i == 0:
 				key = "/"
@@ -166,6 +188,12 @@ func around(key string) func(yield func(string) bool) {
 	}
 }
 
+// contains reports whether a key is the same as another one, or of something below its path.
+func contains(folder, key string) bool {
+	below := !strings.HasPrefix(folder, nameMark) && strings.HasPrefix(key, strings.TrimSuffix(folder, "/")+"/")
+	return below || key == folder
+}
+
 // below yields the claimed keys of what is below the path of a key.
 func (st *State) below(key string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
@@ -173,8 +201,8 @@ func (st *State) below(key string) func(yield func(string) bool) {
 			return
 		}
 		folder := strings.TrimSuffix(key, "/") + "/"
-		for k, _, ok := st.claims.items.After(folder); ok && strings.HasPrefix(k, folder); k, _, ok = st.claims.items.After(k) {
-			if !yield(k) {
+		for k := range st.claims.items.From(folder) {
+			if !strings.HasPrefix(k, folder) || !yield(k) {
 				return
 			}
 		}
@@ -188,7 +216,7 @@ func (st *State) Held(path string, by protocol.ParticipantID, at time.Time) (own
 			own = true
 		}
 	}
-	_, others = st.conflict(path, by, at)
+	_, _, others = st.conflict(path, by, at)
 	return own, others
 }
 
@@ -269,15 +297,12 @@ func (st *State) release(e *protocol.Envelope, payload protocol.Value) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range keys {
-		for _, k := range append(slices.Collect(st.below(key)), key) {
-			if c, ok := st.claims.items.Get(k); ok && c.By == e.From {
-				st.dropClaim(k)
-			}
-		}
+	if !st.claims.counts.Has(e.From) {
+		return nil
 	}
 	for key, c := range st.claims.items.All() {
-		if c.By == e.From && e.Correlation.Names(c.ID) {
+		named := func(k string) bool { return contains(k, key) }
+		if c.By == e.From && (e.Correlation.Names(c.ID) || slices.ContainsFunc(keys, named)) {
 			st.dropClaim(key)
 		}
 	}

@@ -211,6 +211,10 @@ func (st *State) CheckDecision(u *Usage, id protocol.ParticipantID, p *protocol.
 		return decider, err
 	}
 	because := st.AskedBecause(u, p, call.Payload, now)
+	own := st.askForBudget(u, id, 0, now)
+	if because == "" && own != nil && IsToolCall(call.Payload) { // an approval is a call of its own
+		because = own.Text
+	}
 	if because != "" { // others would pass on what people are asked about
 		return "", NotDecider("Only people decide on this call, because " + because + ": those who may send budget.extend, and the people of deciders.")
 	}

@@ -128,6 +128,27 @@ class FaultsTest(BoundedTest):
             await big
         await small
 
+    async def test_arguments_that_do_not_fit(self) -> None:
+        """What the gateway refuses by the schema of a tool is what the host would have answered, and is not proposed."""
+        paths = iter(("/payload/params/arguments/path", "/payload/params/arguments", "/payload/params/name", None))
+
+        async def refuse(conn: FakeConnection, doc: dict[str, Any]) -> bool:
+            if doc["kind"] == "mcp.request":
+                await conn.refuse(doc["id"], "invalid_payload", path=next(paths))
+            return doc["kind"] == "mcp.request"
+
+        self.gateway.on_frame = refuse
+        space = await self.join()
+        for path in ("/payload/params/arguments/path", "/payload/params/arguments"):
+            with self.subTest(path=path), self.assertRaises(meup.RPCError) as caught:
+                await space.call_tool("rm", {"path": 7}, participant="tools")
+            self.assertEqual((caught.exception.code, caught.exception.data["path"]), (-32602, path))
+        for path in ("/payload/params/name", None):
+            with self.subTest(path=path), self.assertRaises(meup.Refused) as refused:
+                await space.call_tool("rm", {"path": 7}, participant="tools")
+            self.assertEqual(refused.exception.code, "invalid_payload")
+        self.assertEqual(self.gateway.log, [])
+
     async def test_frames_that_are_not_understood(self) -> None:
         async def noise(conn: FakeConnection) -> None:
             for frame in ("{", "[]", "{}", '{"kind":5}', "[" * 200_000):

@@ -164,6 +164,19 @@ test("a call that is not allowed is proposed, outside of a context too", async (
   await me.close();
 });
 
+test("arguments that the gateway refuses by the schema of the tool are invalid parameters, and are not proposed", async () => {
+  const [g, me] = await joined();
+  let path = "/payload/params/arguments/path";
+  g.decide = (f) => (f.kind === "mcp.request" ? { error: "invalid_payload", message: "The arguments do not fit.", path, detail: "expected string" } : undefined);
+  const invalid = (err) => err instanceof RpcError && err.code === -32602 && err.message === "The arguments do not fit." && err.data.path === path;
+  await assert.rejects(me.callTool("tools/rm", { path: 7 }), invalid);
+  path = "/payload/params/arguments"; // one is missing
+  await assert.rejects(me.callTool("tools/rm"), invalid);
+  for (path of ["/payload/params/name", undefined]) await assert.rejects(me.callTool("tools/rm"), (err) => isRejected(err, "invalid_payload"));
+  assert.equal(g.of("mcp.proposal").length, 0);
+  await me.close();
+});
+
 test("served tools respond once to requests for this participant", async () => {
   const [g, me] = await joined();
   const aborted = [];

@@ -19,7 +19,7 @@ func TestRules_AnswersFromPassages(t *testing.T) {
 		{"and who may grant it?", "cannot grant a capability that it does not hold"},
 		{"What is a proposal?", "a tool call that waits for a decision"},
 		{"and who may approve it?", "Another participant approves it by making the proposed call"},
-		{"When does a proposal expire?", "a proposal cannot be fulfilled"},
+		{"When does a proposal expire?", "A proposal expires at its `expires_at`"},
 		{"What does redaction mean?", "replacing secrets in text by a mark"},
 		{"Why does seq have gaps?", "strictly increasing, with gaps"},
 		{"Which kinds are not stored?", "delivered live, **not** stored in the log"},
