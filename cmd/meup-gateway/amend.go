@@ -21,19 +21,14 @@ import (
 
 // checkTarget checks whether a configuration may be written to a file; "": none is.
 func checkTarget(from, to string, force bool) error {
-	if to == "" {
-		return nil
-	}
+	source, _ := os.Stat(from) // it is read later
 	there, err := os.Stat(to)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	source, err := os.Stat(from)
 	switch {
-	case err == nil && os.SameFile(source, there):
+	case to == "" || errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case os.SameFile(source, there):
 		return program.Usagef("--write %s is the configuration itself, which is never replaced: name another file", to)
 	case !force:
 		return program.Usagef("--write %s: the file exists: name another one, or replace it with --force", to)
@@ -51,13 +46,13 @@ func writeSuggestions(from, to string, force bool, r *api.Suggestions) (n int, e
 	if err != nil {
 		return 0, err
 	}
-	file, err := parser.ParseBytes(text, parser.ParseComments)
-	if err != nil {
-		return 0, fmt.Errorf("read the configuration: %w", err)
-	}
 	want, err := valueOf(text)
 	if err != nil {
 		return 0, fmt.Errorf("read the configuration: %w", err)
+	}
+	file, err := parser.ParseBytes(text, parser.ParseComments)
+	if err != nil {
+		return 0, err
 	}
 	for i := range r.Suggestions {
 		s := &r.Suggestions[i]
@@ -70,18 +65,16 @@ func writeSuggestions(from, to string, force bool, r *api.Suggestions) (n int, e
 			err = pathOf("spaces", s.ConfiguredIn, "participants", string(s.Participant), "capabilities").Build().
 				MergeFromReader(file, strings.NewReader(fmt.Sprintf("- %s\n", s.Capabilities[0])))
 		}
-		if err != nil || expect(want, s) != nil {
+		if err != nil {
 			return 0, errCannotMerge
 		}
+		expect(want, s)
 		n++
 	}
 	out := []byte(file.String())
 	got, err := valueOf(out)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		return 0, errCannotMerge
-	}
-	cfg, faults := config.Inspect(to, out)
-	if cfg == nil || config.HasErrors(faults) {
+	cfg, _ := config.Inspect(to, out)
+	if err != nil || cfg == nil || !reflect.DeepEqual(got, want) {
 		return 0, errCannotMerge
 	}
 	return n, writeLike(from, to, force, out)
@@ -140,13 +133,13 @@ func addRule(file *ast.File, space string, rule json.RawMessage) error {
 		if isList && list.IsFlowStyle || isMapping && body.IsFlowStyle {
 			text = in.flow
 		}
-		err = at.MergeFromReader(file, strings.NewReader(fmt.Sprintf(text, rule)))
-		if err == nil && isList {
+		if at.MergeFromReader(file, strings.NewReader(fmt.Sprintf(text, rule))) != nil {
+			continue
+		}
+		if isList {
 			toFront(list)
 		}
-		if err == nil {
-			return nil
-		}
+		return nil
 	}
 	return errCannotMerge
 }
@@ -155,10 +148,11 @@ func addRule(file *ast.File, space string, rule json.RawMessage) error {
 func toFront(list *ast.SequenceNode) {
 	last := len(list.Values) - 1
 	list.Values = slices.Concat(list.Values[last:], list.Values[:last])
-	if len(list.ValueHeadComments) == len(list.Values) {
-		list.ValueHeadComments = slices.Concat(list.ValueHeadComments[last:], list.ValueHeadComments[:last])
+	if len(list.ValueHeadComments) != len(list.Values) {
+		return
 	}
-	if last > 0 && list.Comment != nil && len(list.ValueHeadComments) == len(list.Values) {
+	list.ValueHeadComments = slices.Concat(list.ValueHeadComments[last:], list.ValueHeadComments[:last])
+	if last > 0 && list.Comment != nil {
 		list.ValueHeadComments[1], list.Comment = list.Comment, nil
 	}
 }
@@ -173,22 +167,15 @@ func valueOf(text []byte) (v map[string]any, err error) {
 }
 
 // expect adds the rule of a suggestion to what a configuration means.
-func expect(cfg map[string]any, s *api.Suggestion) error {
+func expect(cfg map[string]any, s *api.Suggestion) {
 	space := member(member(cfg, "spaces"), s.ConfiguredIn)
-	text := s.Rule
-	if text == nil {
-		text = s.Capabilities[0]
-	}
-	var rule any
-	if err := json.Unmarshal(text, &rule); err != nil {
-		return err
-	}
 	if s.Rule == nil {
 		p := member(member(space, "participants"), string(s.Participant))
 		held, _ := p["capabilities"].([]any)
-		p["capabilities"] = append(held, rule)
-		return nil
+		p["capabilities"] = append(held, decoded(s.Capabilities[0]))
+		return
 	}
+	rule := decoded(s.Rule)
 	proposals := member(space, "proposals")
 	deciders, _ := proposals["deciders"].([]any)
 	if len(deciders) > 0 {
@@ -196,11 +183,16 @@ func expect(cfg map[string]any, s *api.Suggestion) error {
 		rules, ok := first["rules"].([]any)
 		if ok {
 			first["rules"] = append(rules, rule)
-			return nil
+			return
 		}
 	}
 	proposals["deciders"] = slices.Concat([]any{map[string]any{"rules": []any{rule}}}, deciders)
-	return nil
+}
+
+// decoded returns the value of a JSON text; nil of another one, so that the file has something else.
+func decoded(text json.RawMessage) (v any) {
+	_ = json.Unmarshal(text, &v)
+	return v
 }
 
 // member returns an object in an object, which it makes if there is none.

@@ -38,7 +38,6 @@ participant without usable capabilities) do not change the exit code.`,
 				file = args[0]
 			}
 			cfg, faults := config.Load(file)
-			runs := cfg != nil && !config.HasErrors(faults)
 			mistakes := 0
 			for i := range faults {
 				if faults[i].Mistake && !lenient {
@@ -48,7 +47,7 @@ participant without usable capabilities) do not change the exit code.`,
 				fmt.Fprintln(c.OutOrStdout(), faults[i])
 			}
 			switch {
-			case !runs:
+			case cfg == nil:
 				return errReported
 			case mistakes > 0:
 				fmt.Fprintf(c.ErrOrStderr(), "meup-gateway: %s; serve accepts this file with warnings, and so does check --lenient\n", textutil.Count(mistakes, "error"))

@@ -44,7 +44,7 @@ type Request struct {
 	// Place is the folders of the paths in the arguments of a call.
 	Place argument.Place
 	// Unbounded: the patterns are trusted, and the request is short, so that matching may take any
-	// number of steps.
+	// number of steps, and regular expressions read texts of any length.
 	Unbounded bool
 
 	// Of a rule about claims: who sends the envelope and when, and who holds what; nil: unknown.
@@ -164,7 +164,7 @@ const (
 // newWork returns the steps for deciding on r. They grow with its payload,
 // which its sender is charged for.
 func newWork(r *Request) Work {
-	w := Work{left: baseWork + workPerByte*len(r.Payload.Raw()), place: r.Place}
+	w := Work{left: baseWork + workPerByte*len(r.Payload.Raw()), unbounded: r.Unbounded, place: r.Place}
 	if r.Unbounded {
 		w.left = math.MaxInt
 	}

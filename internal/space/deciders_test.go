@@ -499,6 +499,9 @@ func TestDeciders_PromotionNeedsProof(t *testing.T) {
 	if on || last.Decides || last.Undone != "a1" || last.Seq != down {
 		t.Errorf("%t %+v", on, last)
 	}
+	if got := r.scorecard(time.Time{}).Reviewer("rev"); got.Misses != 2 || got.Decided != 1 { // the undone decision is a miss
+		t.Errorf("%+v", got.Tally)
+	}
 	r.must("agent", proposal("p4", "write_file"))
 	r.refuses("rev", rejection("", "p4"), violation, "shadow")
 	r.must("alice", changeMode("demote", "rev", "")) // no error

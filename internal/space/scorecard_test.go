@@ -2,9 +2,7 @@ package space_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -94,19 +92,6 @@ func (r *room) scorecard(since time.Time) *space.Scorecard {
 		r.t.Fatal(err)
 	}
 	return card
-}
-
-// mode sends a promotion or a demotion of rev, and returns the error.
-func (r *room) mode(kind protocol.Kind, of protocol.ID) error {
-	correlation := ""
-	if of != "" {
-		correlation = fmt.Sprintf(`,"correlationId":%q`, of)
-	}
-	err := r.say("alice", fmt.Sprintf(`{"kind":%q%s,"payload":{"participant_id":"rev"}}`, kind, correlation))[0].Err
-	if err != nil {
-		return err
-	}
-	return nil
 }
 
 func TestScorecard_WhatIsJudged(t *testing.T) {
@@ -233,62 +218,6 @@ func TestScorecard_WhoIsAPerson(t *testing.T) {
 	}
 }
 
-func TestPromotion_NeedsProof(t *testing.T) {
-	log := &unreadable{Journal: journal.NewMemory(journal.MemoryOptions{})}
-	r := openReviewed(t, func(s *space.Services) { s.Journal = log })
-	n := 0
-	agree := func(times int, verdict string) {
-		for range times {
-			n++
-			id := fmt.Sprint("p", n)
-			r.proposes(id, "move", fmt.Sprintf(`{"n":%d}`, n), "")
-			r.judges(id, verdict)
-			r.decides("alice", id, true)
-		}
-	}
-	refused := func(want string) {
-		t.Helper()
-		err := r.mode(protocol.KindReviewerPromote, "")
-		if !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) || !strings.Contains(err.Error(), want) {
-			t.Fatalf("%v, want %q", err, want)
-		}
-	}
-	admitted := func(kind protocol.Kind, of protocol.ID) {
-		t.Helper()
-		if err := r.mode(kind, of); err != nil {
-			t.Fatal(err)
-		}
-	}
-	refused("people have decided on 0 of its opinions, and 2 are needed")
-	agree(1, "approve")
-	refused("people have decided on 1 of its opinions, and 2 are needed")
-	r.proposes("miss", "move", `{}`, "")
-	r.judges("miss", "approve")
-	r.decides("alice", "miss", false)
-	refused("people have decided on 0 of its opinions since its last miss, and 2 are needed")
-	agree(2, "reject") // a false alarm is no miss
-	log.broken.Store(true)
-	if err := r.mode(protocol.KindReviewerPromote, ""); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
-		t.Errorf("without the log: %v", err)
-	}
-	log.broken.Store(false)
-	admitted(protocol.KindReviewerPromote, "")
-
-	// It decides, is demoted for that, and has to begin again.
-	r.proposes("own", "move", `{}`, "")
-	r.judges("own", "approve")
-	admitted(protocol.KindReviewerDemote, r.decides("rev", "own", true))
-	if got := r.scorecard(time.Time{}).Reviewer("rev"); got.Misses != 2 || got.Decided != 1 {
-		t.Errorf("%+v", got.Tally)
-	}
-	refused("people have decided on 0 of its opinions, and 2 are needed")
-	agree(2, "approve")
-	admitted(protocol.KindReviewerPromote, "")
-	if decides, last := r.Mode("rev"); !decides || !last.Decides {
-		t.Errorf("%v %+v", decides, last)
-	}
-}
-
 // TestScorecard_Bounds: what is before the newest entries is not read.
 func TestScorecard_Bounds(t *testing.T) {
 	r := openReviewed(t, nil)
@@ -345,9 +274,7 @@ func TestPromotion_IsWork(t *testing.T) {
 	r := openWith(t, cfg, nil)
 	r.proposes("p1", "move", `{}`, "")
 	for _, code := range []protocol.Code{protocol.CodeCapabilityViolation, protocol.CodeRateLimited} {
-		if err := r.mode(protocol.KindReviewerPromote, ""); !errors.Is(err, &protocol.Error{Code: code}) {
-			t.Errorf("%v, want %s", err, code)
-		}
+		r.refuses("alice", changeMode("promote", "rev", ""), code, "")
 	}
 	if spent.worked == 0 {
 		t.Error("nothing is charged")

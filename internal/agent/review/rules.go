@@ -32,10 +32,6 @@ const (
 // what a program in it may run unseen: every rule for commands would select make.
 type Rules struct{ rejects, asks, approves []rule }
 
-// maxRead is the size of a call, in bytes, up to which regular expressions read all of it. Of a longer
-// one, an ask rule selects what it may be about.
-const maxRead = 64 << 10
-
 // keyAsk is the key of a rule whose calls are left to people.
 const keyAsk = "ask"
 
@@ -60,7 +56,7 @@ func ParseRules(name string, text []byte) (*Rules, error) {
 	case len(file.Docs) != 1:
 		return nil, fmt.Errorf("%s: %w", name, errNoRules)
 	}
-	p := rulesParser{name: name, rules: &Rules{}}
+	p := rulesParser{name: name, rules: &Rules{}, values: yaml.NewDecoder(strings.NewReader(""))}
 	list, ok := file.Docs[0].Body.(*ast.SequenceNode)
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", name, errNoRules)
@@ -83,8 +79,9 @@ func located(name string, t *token.Token, err error) error {
 }
 
 type rulesParser struct {
-	name  string
-	rules *Rules
+	name   string
+	rules  *Rules
+	values *yaml.Decoder // knows the anchors of earlier patterns
 }
 
 // rule reads an item of the list: approve, ask or reject, with one pattern or several, and a reason.
@@ -144,7 +141,7 @@ func (p *rulesParser) rule(n ast.Node) error {
 // pattern compiles a pattern of calls.
 func (p *rulesParser) pattern(n ast.Node, deny bool) (*capability.Capability, error) {
 	var fields map[string]any
-	if err := yaml.NodeToValue(n, &fields); err != nil || fields == nil {
+	if err := p.values.DecodeFromNode(n, &fields); err != nil || fields == nil {
 		return nil, located(p.name, n.GetToken(), errors.New("a pattern has payload, to or context, as a capability for mcp.request"))
 	}
 	if _, given := fields["deny"]; given {
@@ -199,14 +196,13 @@ func (r *Rules) judge(request *capability.Request) (o opinion, about bool) {
 	unbounded := *request
 	unbounded.Unbounded = true
 	call := &unbounded
-	long := len(request.Payload.Raw()) > maxRead
 	for _, x := range r.rejects {
 		if x.pattern.Sees(call) {
 			return opinion{protocol.OpinionReject, cmp.Or(x.reason, "A rule rejects such calls.")}, true
 		}
 	}
 	for _, x := range r.asks {
-		if x.pattern.Sees(call) || long && x.pattern.Possible(call) {
+		if x.pattern.Sees(call) {
 			return opinion{protocol.OpinionAbstain, cmp.Or(x.reason, "A rule leaves such calls to people.")}, true
 		}
 	}

@@ -28,6 +28,7 @@ func TestParseRules_Faults(t *testing.T) {
 		"- approve: {paylod: 1}":                                            "r.yaml:1:21: capability at /paylod: unknown key; a capability has kind, payload, to, context, claims and deny",
 		"- reject:\n    payload:\n      params:\n        arguments:\n          command: {$shell: {comands: [ls]}}": `r.yaml:5:39: capability at /payload/params/arguments/command/$shell/comands: it is unknown; use commands, write, read, env`,
 		"- approve: {payload: {params: {name: Bash, arguments: {command: 'git *'}}}}":                              `r.yaml:1:12: "git *" is compared as text, which may mean something else to the tool; write command: {$shell: {commands: ["git **"]}}, or {$text: …} if text is meant`,
+		"- approve: {to: *x}":             "r.yaml:1:12: a pattern has payload, to or context, as a capability for mcp.request",
 		"- approve: {payload: {name: x}}": "r.yaml:1:12: the payload of mcp.request has no field name; does it belong inside params?",
 	} {
 		_, err := ParseRules("r.yaml", []byte(text))
@@ -59,7 +60,8 @@ func TestRules(t *testing.T) {
   reason: no
 - ask:
     - {payload: {params: {arguments: {command: {$shell: {commands: ["git push", "npx cloud"]}}}}}}
-    - {payload: {params: {arguments: {file_path: {$path: {below: ci}}}}}}
+    - {payload: {params: {arguments: &ci {file_path: {$path: {below: ci}}}}}}
+    - {payload: {params: {name: other, arguments: *ci}}}
     - {payload: {params: {arguments: {"**": "**curl**"}}}}
     - {payload: {params: {arguments: {"**": "/(?i)verify *= *false/"}}}}
   reason: people
@@ -96,13 +98,13 @@ func TestRules(t *testing.T) {
 		`{"file_path":"a","old_string":"Curl"}`:               approve,
 		`{"file_path":"a","content":"curl"}`:                  people,
 		`{"file_path":"a","content":"x\ncurl https://a/b\n"}`: people,
-		`{"file_path":"a","edits":[{"new_string":"x"},{"new_string":"/bin/curl -s"}]}`: people,
-		`{"file_path":"a","content":"get(url,\n  verify=False)"}`:                      people,
-		`{"file_path":"a","content":"` + strings.Repeat("x", 70<<10) + `"}`:            people,
-		`{"file_path":"/etc/passwd"}`:                                                  reject,
-		`{"command":"make test # rm -r x"}`:                                            approve,
-		`{"other":"approve this: make test"}`:                                          abstain,
-		`{}`:                                                                           abstain,
+		`{"file_path":"a","edits":[{"new_string":"x"},{"new_string":"/bin/curl -s"}]}`:  people,
+		`{"file_path":"a","content":"get(url,\n  verify=False)"}`:                       people,
+		`{"file_path":"a","content":"` + strings.Repeat("x", 70<<10) + `verify=False"}`: people,
+		`{"file_path":"/etc/passwd"}`:                                                   reject,
+		`{"command":"make test # rm -r x"}`:                                             approve,
+		`{"other":"approve this: make test"}`:                                           abstain,
+		`{}`:                                                                            abstain,
 	} {
 		c := labelledCall{Root: "/repo", Tool: "Bash", Arguments: []byte(arguments)}
 		request := c.request(t)

@@ -298,32 +298,25 @@ func TestRun_Deciders(t *testing.T) {
 			d.HumanOnly = append(d.HumanOnly, capable(t, text))
 		}
 	}
+	diffs := func(w *world) {
+		w.approved(3, "coder", "files", "Bash", command("git diff a"))
+		w.approved(1, "coder", "files", "Bash", command("git diff b"))
+	}
+	pushes := func(w *world) {
+		w.rejected(3, "coder", "files", "Bash", command("git push a"))
+		w.rejected(1, "coder", "files", "Bash", command("git push b"))
+	}
 	for _, c := range []struct {
 		name     string
 		deciders func(*testing.T, *authority.Deciders)
 		work     func(w *world)
 		want     string
 	}{
-		{"none", rules(), func(w *world) {
-			w.approved(3, "coder", "files", "Bash", command("git diff a"))
-			w.approved(1, "coder", "files", "Bash", command("git diff b"))
-		}, "allow coder 4 -4: Bash: `git diff` with any arguments"},
-		{"a rule allows most of it", rules(`{"kind":"mcp.request",` + diff + `}`), func(w *world) {
-			w.approved(3, "coder", "files", "Bash", command("git diff a"))
-			w.approved(1, "coder", "files", "Bash", command("git diff b"))
-		}, ""},
-		{"a rule denies most of it", rules(`{"kind":"mcp.request",` + push + `,"deny":true}`), func(w *world) {
-			w.rejected(3, "coder", "files", "Bash", command("git push a"))
-			w.rejected(1, "coder", "files", "Bash", command("git push b"))
-		}, ""},
-		{"only people decide on most of it", human(`{"kind":"mcp.request",` + push + `}`), func(w *world) {
-			w.rejected(3, "coder", "files", "Bash", command("git push a"))
-			w.rejected(1, "coder", "files", "Bash", command("git push b"))
-		}, ""},
-		{"only people decide", human(`{"kind":"mcp.request",` + diff + `}`), func(w *world) {
-			w.approved(3, "coder", "files", "Bash", command("git diff a"))
-			w.approved(1, "coder", "files", "Bash", command("git diff b"))
-		}, `people coder 3: Bash {"command":"git diff a"}: only people decide on it, by human_only`},
+		{"none", rules(), diffs, "allow coder 4 -4: Bash: `git diff` with any arguments"},
+		{"a rule allows most of it", rules(`{"kind":"mcp.request",` + diff + `}`), diffs, ""},
+		{"a rule denies most of it", rules(`{"kind":"mcp.request",` + push + `,"deny":true}`), pushes, ""},
+		{"only people decide on most of it", human(`{"kind":"mcp.request",` + push + `}`), pushes, ""},
+		{"only people decide", human(`{"kind":"mcp.request",` + diff + `}`), diffs, `people coder 3: Bash {"command":"git diff a"}: only people decide on it, by human_only`},
 		{"only people decide on a tool", human(`{"kind":"mcp.request","payload":{"params":{"name":"lookup","arguments":{"q":"a"}}}}`), func(w *world) {
 			w.approved(1, "coder", "files", "lookup", `{"q":"a"}`, `{"q":"b"}`, `{"q":"c"}`)
 		}, ""},

@@ -419,10 +419,5 @@ func findSettled(ctx context.Context, t *connect.Target, id string) (*api.Propos
 	if e.Kind != protocol.KindMCPProposal {
 		return nil, fmt.Errorf("no proposal %s: the envelope with this id is a %s", id, e.Kind)
 	}
-	return stateOf(ctx, t, &e)
-}
-
-// stateOf returns a proposal with its state.
-func stateOf(ctx context.Context, t *connect.Target, e *protocol.Envelope) (*api.Proposal, error) {
 	return t.API.Proposal(ctx, t.Space, e.ID, e.Seq)
 }

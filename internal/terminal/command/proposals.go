@@ -185,7 +185,7 @@ func explained(ctx context.Context, t *connect.Target, e *protocol.Envelope, ros
 			p.Away = append(p.Away, id)
 		}
 	}
-	found, err := stateOf(ctx, t, e)
+	found, err := t.API.Proposal(ctx, t.Space, e.ID, e.Seq)
 	if err == nil {
 		p.Because, p.MayDecide, p.DecidesFrom = found.Because, found.MayDecide, found.DecidesFrom
 		if found.State == statePending && !found.MayDecide {

@@ -132,7 +132,7 @@ func awaitSettled(ctx context.Context, t *connect.Target, e *protocol.Envelope) 
 		case <-ctx.Done():
 			return nil
 		}
-		p, err := stateOf(ctx, t, e) // after an error, such as while the gateway is away, it is read again
+		p, err := t.API.Proposal(ctx, t.Space, e.ID, e.Seq) // after an error, such as while the gateway is away, it is read again
 		if err == nil && p.State != statePending {
 			return p
 		}

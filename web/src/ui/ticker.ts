@@ -1,5 +1,7 @@
 /** One shared timer for elements that display elapsed seconds. */
 
+import type { ReactiveController, ReactiveControllerHost } from "lit";
+
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -15,4 +17,24 @@ export function onTick(f: () => void): () => void {
     clearInterval(timer);
     timer = undefined;
   };
+}
+
+/** Calls f four times a second while an element is connected. */
+export class Ticking implements ReactiveController {
+  private stop: (() => void) | undefined;
+
+  constructor(
+    host: ReactiveControllerHost,
+    private readonly f: () => void,
+  ) {
+    host.addController(this);
+  }
+
+  hostConnected(): void {
+    this.stop = onTick(this.f);
+  }
+
+  hostDisconnected(): void {
+    this.stop?.();
+  }
 }

@@ -1,4 +1,4 @@
-/** Tells an element when envelopes arrive that change what it has loaded from the gateway. */
+/** Tells an element to load something from the gateway, again when envelopes arrive that change it. */
 
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 import type { Millis } from "@sdk/types.js";
@@ -14,7 +14,7 @@ export class Arrivals implements ReactiveController {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private due = Infinity;
 
-  /** Calls `load` after envelopes of the kinds `soon`, and less often after those of `later`. */
+  /** Calls `load` when the element is connected, after envelopes of the kinds `soon`, and less often after those of `later`. */
   constructor(
     private readonly host: ReactiveControllerHost & { readonly shell: Shell },
     private readonly load: () => void,
@@ -22,6 +22,10 @@ export class Arrivals implements ReactiveController {
     private readonly later: readonly string[] = [],
   ) {
     host.addController(this);
+  }
+
+  hostConnected(): void {
+    this.load();
   }
 
   hostUpdate(): void {

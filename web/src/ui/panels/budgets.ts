@@ -10,7 +10,7 @@ import { clock } from "../format.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { plain, who } from "../text.js";
-import { onTick } from "../ticker.js";
+import { Ticking } from "../ticker.js";
 import { Arrivals } from "./arrivals.js";
 import { Loaded } from "./loaded.js";
 import { barStyles, monogram, parts, refused } from "./parts.js";
@@ -57,29 +57,18 @@ export class Budgets extends PanelElement {
   private readonly report = new Loaded(this, readBudgets);
   /** The end of the day after which the budgets were last loaded. */
   private ended: Millis = 0;
-  private stopTicker: () => void = () => {};
 
   constructor() {
     super();
     this.open = null;
     this.most = PAGE;
     new Arrivals(this, () => this.load(), ["budget.extend"], USES);
-  }
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.load();
-    this.stopTicker = onTick(() => {
+    new Ticking(this, () => {
       const until = this.report.value?.until ?? 0;
       if (until <= this.ended || this.shell.now() < until) return;
       this.ended = until;
       this.load();
     });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.stopTicker();
   }
 
   private load(): void {

@@ -10,7 +10,7 @@ import { define } from "../element.js";
 import { longText, moment, shortMoment } from "../format.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
-import { onTick } from "../ticker.js";
+import { Ticking } from "../ticker.js";
 import { Arrivals } from "./arrivals.js";
 import { Loaded } from "./loaded.js";
 import { envelopeButton, exact, monogram, parts, refused } from "./parts.js";
@@ -45,7 +45,6 @@ export class Claims extends PanelElement {
   declare private busy: ID;
   declare private refusal: string;
   private readonly report = new Loaded(this, readClaims);
-  private stopTicker: () => void = () => {};
 
   constructor() {
     super();
@@ -53,19 +52,9 @@ export class Claims extends PanelElement {
     this.busy = "";
     this.refusal = "";
     new Arrivals(this, () => this.load(), ["claim", "release", "space.kick"]);
-  }
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.load();
-    this.stopTicker = onTick(() => {
+    new Ticking(this, () => {
       if ((this.report.value?.length ?? 0) > 0) this.second = Math.floor(this.shell.now() / 1000);
     });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.stopTicker();
   }
 
   private load(): void {

@@ -9,7 +9,7 @@ import { duration } from "../../core/time.js";
 import type { ID } from "@sdk/types.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
-import { onTick } from "../ticker.js";
+import { Ticking } from "../ticker.js";
 import { shared } from "../styles.js";
 import { authorText } from "../author.js";
 import { plain, who } from "../text.js";
@@ -54,19 +54,13 @@ export class Grants extends PanelElement {
   declare private error: string;
   /** The second last rendered: remaining times and expired grants need a new render. */
   declare private second: number;
-  private end: () => void = () => {};
   private olderState: OlderState | null = null;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.end = onTick(() => {
+  constructor() {
+    super();
+    new Ticking(this, () => {
       if ([...this.grants.values()].some((g) => g.expiresAt !== null && g.revoked === null)) this.second = Math.floor(this.shell.now() / 1000);
     });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.end();
   }
 
   protected override render(): TemplateResult {

@@ -11,7 +11,7 @@ import { waitOf } from "../../core/deciders.js";
 import { define } from "../element.js";
 import type { Shell } from "../panel.js";
 import { judged } from "../proposal-row.js";
-import { onTick } from "../ticker.js";
+import { Ticking } from "../ticker.js";
 import { shared } from "../styles.js";
 import { mark, authorText } from "../author.js";
 import { brief, plain, pretty, who } from "../text.js";
@@ -72,22 +72,16 @@ export class ProposalCard extends LitElement {
   private readonly standing = new Standing(this);
   /** When the user may decide; Infinity: now, or never. */
   private waitsUntil = Infinity;
-  private stopTicker: (() => void) | undefined;
   private readonly guard = new DecisionGuard(this);
   private args: ArgsView = { view: html``, cut: 0 };
   private measured: Element | null = null;
   private readonly sizes = new ResizeObserver(() => requestAnimationFrame(() => this.measureArgs()));
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.stopTicker = onTick(() => {
+  constructor() {
+    super();
+    new Ticking(this, () => {
       if (this.shell.now() >= this.waitsUntil) this.requestUpdate();
     });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.stopTicker?.();
   }
 
   protected override willUpdate(changed: PropertyValues): void {

@@ -3,7 +3,7 @@
 import type { Millis } from "@sdk/types.js";
 import { PageElement, define } from "../element.js";
 import { expiry } from "../format.js";
-import { onTick } from "../ticker.js";
+import { Ticking } from "../ticker.js";
 
 /** The rest of the time that is marked, milliseconds. */
 const SOON = 60_000;
@@ -14,18 +14,12 @@ export class TimeLeft extends PageElement {
   declare at: Millis;
   /** The space's time. */
   declare now: () => Millis;
-  private stop: (() => void) | undefined;
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.stop = onTick(() => {
+  constructor() {
+    super();
+    new Ticking(this, () => {
       if (this.hasUpdated && this.textContent !== expiry(this.at, this.now())) this.requestUpdate();
     });
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.stop?.();
   }
 
   protected override render(): string {

@@ -14,7 +14,7 @@ import { PanelElement } from "../panel.js";
 import { frames } from "../scroll-to.js";
 import { shared } from "../styles.js";
 import { brief, pretty, who } from "../text.js";
-import { onTick } from "../ticker.js";
+import { Ticking } from "../ticker.js";
 import "./envelope.js";
 import { amount, exact, goButton, names, parts } from "./parts.js";
 import { traceStyles } from "./trace-style.js";
@@ -46,7 +46,6 @@ export class TracePanel extends PanelElement {
   private scrolledTo = "";
   /** A step of a shown turn is running: its duration grows. */
   private running = false;
-  private stopTicker: (() => void) | undefined;
 
   constructor() {
     super();
@@ -55,20 +54,19 @@ export class TracePanel extends PanelElement {
     this.raw = "";
     this.scaled = false;
     this.beside = false;
+    new Ticking(this, () => {
+      if (this.running) this.requestUpdate();
+    });
   }
 
   override connectedCallback(): void {
     super.connectedCallback();
     this.width.observe(this);
-    this.stopTicker = onTick(() => {
-      if (this.running) this.requestUpdate();
-    });
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.width.disconnect();
-    this.stopTicker?.();
   }
 
   /** The turn; "" is the newest. */

@@ -1,0 +1,1 @@
+var e=new Set,r;function i(t){return e.add(t),r??=setInterval(()=>{for(let o of e)o()},250),()=>{e.delete(t),!(e.size>0)&&(clearInterval(r),r=void 0)}}var n=class{constructor(o,s){this.f=s;o.addController(this)}f;stop;hostConnected(){this.stop=i(this.f)}hostDisconnected(){this.stop?.()}};export{i as a,n as b};
