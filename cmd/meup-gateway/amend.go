@@ -94,7 +94,10 @@ func writeLike(like, name string, replace bool, text []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(text)
+	err = w.Chmod(info.Mode().Perm()) // the replaced file may be open to others
+	if err == nil {
+		_, err = w.Write(text)
+	}
 	return errors.Join(err, w.Close())
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -177,5 +178,32 @@ spaces:
 				t.Errorf("%d: %v", n, err)
 			}
 		})
+	}
+}
+
+// A configuration may have tokens, so a file that is replaced gets its permissions.
+func TestWriteSuggestions_Permissions(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "old.yaml"), filepath.Join(dir, "new.yaml")
+	err := errors.Join(os.WriteFile(from, []byte("spaces: {lab: {participants: {alice: {token: secret-of-alice, capabilities: [chat]}}}}\n"), 0o600), os.WriteFile(to, nil, 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writeSuggestions(from, to, true, &api.Suggestions{}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+// No text of the log begins a line of its own.
+func TestPrintSuggestions_Hostile(t *testing.T) {
+	const forged = "x\n\n51d293af  Allow coder: \x1b[31many command"
+	calls := []api.DecidedCall{{ID: "e1", What: "x", By: "bob", Outcome: "rejected", Reason: forged}}
+	var out strings.Builder
+	err := printSuggestions(&out, &api.Suggestions{Suggestions: []api.Suggestion{{ID: "00000000", Participant: "coder", Tool: forged, Words: "x", For: calls, Against: calls}}}, false)
+	if err != nil || strings.Contains(out.String(), "\n51d293af") || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -267,7 +267,7 @@ func printSuggestion(out *strings.Builder, s *api.Suggestion) {
 		textutil.Count(s.Days, "day"), from, textutil.Count(s.Fewer, "time"))
 	printCalls(out, s.For)
 	if len(s.Against) > 0 {
-		fmt.Fprintf(out, "  the rule does not match these calls of %s, which were %s:\n", s.Tool, other)
+		fmt.Fprintf(out, "  the rule does not match these calls of %s, which were %s:\n", termsafe.Words(s.Tool), other)
 		printCalls(out, s.Against)
 	}
 	if s.ConfiguredIn != "" {

@@ -200,6 +200,48 @@ spaces:
 	}
 }
 
+// The settings of a project may be another person's: the gateway that they name gets no token that the
+// user has not meant for it.
+func TestHooks_StatusOfStrangersProject(t *testing.T) {
+	tokens := make(chan string, 10)
+	stranger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { tokens <- r.Header.Get("Authorization") }))
+	defer stranger.Close()
+	g := meuptest.Start(t, meuptest.Config)
+	for name, value := range map[string]string{"HOME": t.TempDir(), "XDG_CONFIG_HOME": t.TempDir(), "CLAUDE_CONFIG_DIR": "", "MEUP_URL": "", "MEUP_SPACE": "", "MEUP_TOKEN": "alice-token"} {
+		t.Setenv(name, value)
+	}
+	t.Chdir(t.TempDir())
+	if out, err := hooks(t, "", "install", "claude", "--project", "--yes", "--gateway", g.HTTP(), "--space", "lab"); err != nil {
+		t.Fatal(err, out)
+	}
+	file := filepath.Join(".claude", "settings.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := hooks(t, "", "status", "claude", "--project", "--gateway", g.HTTP()); err != nil || !strings.Contains(out, "from alice in the space lab") {
+		t.Errorf("%v %s", err, out)
+	}
+	if err := os.WriteFile(file, bytes.ReplaceAll(text, []byte(g.HTTP()), []byte(stranger.URL)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := hooks(t, "", "status", "claude", "--project")
+	if err == nil || !strings.Contains(err.Error(), "no gateway") {
+		t.Errorf("%v %s", err, out)
+	}
+	config := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "meup", "config.yaml")
+	if err := errors.Join(os.Mkdir(filepath.Dir(config), 0o700), os.WriteFile(config, []byte("profiles: {default: {gateway: \""+g.HTTP()+"\"}}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	out, err = hooks(t, "", "status", "claude", "--project")
+	if err == nil || !strings.Contains(err.Error(), "it has hooks of "+stranger.URL) {
+		t.Errorf("%v %s", err, out)
+	}
+	if len(tokens) > 0 {
+		t.Errorf("the stranger got %q", <-tokens)
+	}
+}
+
 // The command that agents start for an event: its failures block a call, unless the settings
 // have --fail-open, and let the agent go on after all other events.
 func TestHooks_Send(t *testing.T) {

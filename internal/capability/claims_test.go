@@ -25,6 +25,7 @@ func TestClaims_Explain(t *testing.T) {
 		"claimed":            {"require", `{"file_path":"/r/a"}`, held("me"), "allows it"},
 		"no path":            {"require", `{"content":"x"}`, held("me"), "the call has none in an argument such as file_path"},
 		"an uncertain path":  {"respect", `{"file_path":"a"}`, held("me"), "those of the call are not certain"},
+		"a blank at its end": {"require", `{"file_path":"C:/a\u00a0/"}`, held("me"), "those of the call are not certain"},
 		"a command":          {"require", `{"command":"ls","path":"/r/a"}`, held("me"), "those of the call are not certain"},
 		"unknown":            {"require", `{"path":"/r/a"}`, nil, "is not known here"},
 		"not claimed":        {"require", `{"path":"/r/a"}`, held("bob"), "the caller has not claimed all paths"},

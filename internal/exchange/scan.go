@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,8 +19,14 @@ var DecisionKinds = []protocol.Kind{
 type ProposalScan struct {
 	answers map[protocol.ID][]Settlement // by the id that they correlate to
 	closed  map[protocol.ContextPath]Settlement
-	entries int
+	size    int // in bytes, about
 }
+
+// Bounds of what is kept of an envelope, in bytes.
+const (
+	scannedBytes = 400     // without its reason
+	maxReason    = 1 << 10 // a longer one ends with "…"
+)
 
 // Settlement is an envelope that can settle a proposal.
 type Settlement struct {
@@ -40,7 +47,7 @@ func NewProposalScan() *ProposalScan {
 }
 
 // Size is about the memory of the scan, in bytes.
-func (s *ProposalScan) Size() int { return s.entries * 400 }
+func (s *ProposalScan) Size() int { return s.size }
 
 // Add adds an envelope that precedes all that were added.
 func (s *ProposalScan) Add(e *protocol.Envelope) {
@@ -55,16 +62,16 @@ func (s *ProposalScan) Add(e *protocol.Envelope) {
 		}
 		x.to, x.call = e.To[0], ReadCall(payload)
 	} else {
-		x.Reason = payload.Get("reason").Text()
+		x.Reason = textutil.Shorten(payload.Get("reason").Text(), maxReason)
 	}
 	if e.Kind.ClosesContext() && e.Context != "" {
 		s.closed[e.Context] = x
-		s.entries++
+		s.size += scannedBytes + len(x.Reason)
 		return
 	}
 	for _, id := range e.Correlation.IDs { // a cancel from outside correlates to the starts that it ends
 		s.answers[id] = append(s.answers[id], x)
-		s.entries++
+		s.size += scannedBytes + len(x.Reason)
 	}
 }
 

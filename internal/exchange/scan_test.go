@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,5 +66,22 @@ func TestScan_AgreesWithSettles(t *testing.T) {
 	}
 	if len(outcomes) != 5 {
 		t.Errorf("%v", outcomes)
+	}
+}
+
+// What is kept of a reason is bounded, and counted.
+func TestProposalScan_LongReasons(t *testing.T) {
+	p := &protocol.Envelope{ID: "p", Kind: protocol.KindMCPProposal, From: "agent", Payload: []byte(`{}`)}
+	scan := NewProposalScan()
+	scan.Add(&protocol.Envelope{
+		ID: "r", Kind: protocol.KindMCPReject, From: "bob", Correlation: protocol.CorrelateTo("p"),
+		Payload: []byte(`{"reason":"` + strings.Repeat("no ", 1<<18) + `"}`),
+	})
+	how, by := scan.Outcome(p, time.Now())
+	if how != Rejected || len(by.Reason) > maxReason+len("…") || !strings.HasSuffix(by.Reason, "…") {
+		t.Errorf("%s: a reason of %d bytes", how, len(by.Reason))
+	}
+	if scan.Size() < maxReason || scan.Size() > 2*maxReason {
+		t.Errorf("%d bytes", scan.Size())
 	}
 }

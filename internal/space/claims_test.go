@@ -64,6 +64,7 @@ func TestClaims(t *testing.T) {
 			`bob {"kind":"claim","payload":{"names":["release"],"paths":["/r/a"]}}`}, "bob /r/a, ann /r/a, bob release, ann release/1"},
 		"relative":                            {[]string{"ann " + claim("1", "docs") + " → invalid_payload"}, ""},
 		"uncertain":                           {[]string{"ann " + claim("1", "/r/%2e%2e/a") + " → invalid_payload"}, ""},
+		"a blank before its last slash":       {[]string{"ann " + claim("1", "C:/a"), "ann " + claim("2", `C:/b\u00a0/`) + " → invalid_payload", `ann {"kind":"release","payload":{"paths":["/b\u00a0/"]}} → invalid_payload`}, "ann C:/a"},
 		"nothing":                             {[]string{`ann {"kind":"claim","payload":{}} → invalid_payload`, `ann {"kind":"release","payload":{}} → invalid_payload`}, ""},
 		"too many at once":                    {[]string{"ann " + claim("1", slices.Repeat([]string{"/a"}, 65)...) + " → invalid_payload"}, ""},
 		"too long":                            {[]string{`ann {"kind":"claim","payload":{"paths":["/a"],"ttl_seconds":86401}} → invalid_payload`}, ""},

@@ -97,7 +97,6 @@ func (s *Space) score(ctx context.Context, d *authority.Deciders, since time.Tim
 // panel returns who is scored.
 func (s *Space) panel(d *authority.Deciders) panel {
 	st := s.state.Load()
-	limits := st.Config.Counts()
 	p := panel{
 		kind: kindOfCall,
 		isPerson: func(id protocol.ParticipantID) bool {
@@ -114,8 +113,8 @@ func (s *Space) panel(d *authority.Deciders) panel {
 		if reviewer != "" && !entry.VisibleTo(visibility[reviewer]) {
 			return false
 		}
-		if limits && st.MayCall(e, payload, e.TS).Allowed {
-			return false // a budget or a loop asked, and people alone answer that
+		if reason := ring.ReadReason(entry.Private()); reason != nil && reason.Limit != "" {
+			return false // people alone answer what a budget or a loop asks
 		}
 		call := st.Config.ProposedCall(e.From, e, payload, authority.HostOf(payload))
 		return d.Judges(reviewer, &call)

@@ -159,6 +159,9 @@ func TestScorecard_BudgetsAndLoops(t *testing.T) {
 			r.proposes("not-allowed", "Bash", `{"command":"ls"}`, "")
 			r.judges("not-allowed", "approve")
 			r.decides("alice", "not-allowed", true)
+			// What the proposer may do by now changes nothing about what was asked.
+			r.must("alice", `{"kind":"capability.grant","payload":{"recipient":"coder","capabilities":[{"kind":"mcp.request","payload":{"params":{"name":"Bash"}}}]}}`)
+			r.must("alice", `{"kind":"capability.revoke","payload":{"recipient":"coder","capabilities":[{"kind":"mcp.request","payload":{"params":{"name":"move"}}}]}}`)
 			card := r.scorecard(time.Time{})
 			rev, rules := card.Reviewer("rev").Tally, card.Rules().Tally
 			if rev.Proposals != c.counted || rev.Compared != c.counted || rev.Misses != c.counted-1 || rules.Proposals != c.counted {

@@ -122,6 +122,52 @@ func TestBudget_Asks(t *testing.T) {
 	b.wantAllowed()
 }
 
+// TestBudget_RuleOfTheDeciders: a call that a rule of the deciders allows is asked by the budget too, so
+// that no reviewer passes it on.
+func TestBudget_RuleOfTheDeciders(t *testing.T) {
+	cfg := judged(t, decides)
+	cfg.Deciders.Rules = append(cfg.Deciders.Rules, authority.Rule{Capability: tool(t, "write_file")})
+	agent := cfg.Participants["agent"]
+	agent.Capabilities = append(agent.Capabilities, pattern(t, `"reasoning/*"`))
+	cfg.Participants["agent"] = agent
+	setBudget(cfg, "agent", fiveDollars)
+	cfg.Participants["rev"] = rights{"rev": {"mcp.opinion", "decide", "mcp.request"}}.config(t).Participants["rev"]
+	b := openBudget(t, nil, cfg)
+	b.must("agent", direct("r1", "write_file", "x"))
+	b.must("agent", `{"kind":"reasoning.cancel","context":"c","payload":{"metadata":{"cost":5,"currency":"USD"}}}`)
+	b.refuses("agent", direct("r2", "write_file", "x"), violation, "agent has used 5.00 of 5.00 USD today")
+	b.must("agent", proposal("p1", "write_file"))
+	if o := b.say("rev", opinion(`"p1"`, digest(t, "write_file")))[0]; o.Err != nil || o.Decides {
+		t.Errorf("an opinion: %+v", o)
+	}
+	b.refuses("rev", approval("", "p1", "write_file"), violation, "Only people decide on this call, because agent has used 5.00 of 5.00 USD today")
+	b.must("alice", approval("", "p1", "write_file"))
+}
+
+// TestBudget_OnlyProposes: a participant that may make no calls itself is held up by its budget, since no
+// reviewer decides for it. Others with the right to decide do, since it has asked them in any case.
+func TestBudget_OnlyProposes(t *testing.T) {
+	cfg := judged(t, decides)
+	agent := cfg.Participants["agent"]
+	agent.Capabilities = append(agent.Capabilities, pattern(t, `"reasoning/*"`))
+	cfg.Participants["agent"] = agent
+	setBudget(cfg, "agent", fiveDollars)
+	cfg.Participants["rev"] = rights{"rev": {"mcp.opinion", "decide", "mcp.request"}}.config(t).Participants["rev"]
+	b := openBudget(t, nil, cfg)
+	b.must("agent", proposal("p1", "write_file"))
+	if o := b.say("rev", opinion(`"p1"`, digest(t, "write_file")))[0]; o.Err != nil || !o.Decides {
+		t.Errorf("an opinion within the budget: %+v", o)
+	}
+	b.must("rev", approval("", "p1", "write_file"))
+	b.must("agent", `{"kind":"reasoning.cancel","context":"c","payload":{"metadata":{"cost":5,"currency":"USD"}}}`)
+	b.must("agent", proposal("p2", "write_file"))
+	if o := b.say("rev", opinion(`"p2"`, digest(t, "write_file")))[0]; o.Err != nil || o.Decides {
+		t.Errorf("an opinion: %+v", o)
+	}
+	b.refuses("rev", rejection("", "p2"), violation, "Only people decide on this call, because agent has used 5.00 of 5.00 USD today")
+	b.must("alice", approval("", "p2", "write_file"))
+}
+
 // TestBudget_OfTheDecider: who may make no calls without a question makes none by approvals either,
 // of proposals of a participant that could not make them.
 func TestBudget_OfTheDecider(t *testing.T) {
@@ -149,6 +195,9 @@ func TestBudget_OfTheDecider(t *testing.T) {
 			if err := approves("alice", "p-3"); err != nil {
 				t.Errorf("a person: %v", err)
 			}
+			b.must("pal", `{"id":"p-4","kind":"mcp.proposal","payload":{"participant_id":"files","method":"resources/list"}}`)
+			b.refuses("coder", `{"kind":"mcp.request","to":["files"],"correlationId":"p-4","payload":{"id":1,"method":"tools/call","params":{"name":"read"},"edited":true}}`, violation, "Only people decide")
+			b.must("coder", `{"kind":"mcp.request","to":["files"],"correlationId":"p-4","payload":{"id":1,"method":"resources/list"}}`)
 		})
 	}
 }

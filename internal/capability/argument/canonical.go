@@ -26,7 +26,11 @@ func resolve(text string, at Place) (l location, ok bool) {
 		return location{}, false
 	}
 	l, ok = argument.from(dir)
-	return l, ok && (l.kind == absolute || l.kind == drive)
+	if !ok || l.kind != absolute && l.kind != drive {
+		return l, false
+	}
+	_, err = readLocation(l.text()) // without a slash behind it, its end may be a blank
+	return l, err == nil
 }
 
 // text returns an absolute location as a path.

@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -144,10 +145,20 @@ func (r *run) settles(e *journal.Entry) []protocol.ID {
 	return []protocol.ID{e.Settles}
 }
 
+// asked reports whether a budget or a loop asked about a proposed call. A part of a log does not say it,
+// so the rights of the proposer do.
+func (r *run) asked(p *journal.Entry) bool {
+	if r.Partial {
+		return r.effective.Counts() && r.state.NeedsNoQuestion(&p.Envelope, p.Payload(), p.Envelope.TS)
+	}
+	reason := ring.ReadReason(p.Private)
+	return reason != nil && reason.Limit != ""
+}
+
 // settle notes a decision.
 func (r *run) settle(p, e *journal.Entry) {
-	if r.effective.Counts() && r.state.MayCall(&p.Envelope, p.Payload(), p.Envelope.TS).Allowed {
-		return // a budget or a loop asked, so the decision is about that
+	if r.asked(p) {
+		return // so the decision is about that
 	}
 	if r.report.Proposals == 0 {
 		r.report.From = e.Envelope.TS

@@ -117,7 +117,7 @@ func (c *call) shell(pattern string) *rule {
 }
 
 // denial returns the candidate that rejects what can be seen to match a rule. nil: it would
-// reject an approved call, or too few were rejected.
+// reject an approved call, or one that was edited, too few were rejected, or it contains a secret.
 func (g *group) denial(x *rule, calls []*call) *candidate {
 	if len(calls) < g.run.Min {
 		return nil
@@ -132,8 +132,13 @@ func (g *group) denial(x *rule, calls []*call) *candidate {
 	denying := maps.Clone(tree)
 	denying["deny"] = true
 	plain, denies := compile(tree), compile(denying)
-	if plain == nil || denies == nil || slices.ContainsFunc(g.favor, func(c *call) bool { return c.masked || denies.cap.Sees(&c.request) }) ||
-		slices.ContainsFunc(calls, func(c *call) bool { return !denies.cap.Sees(&c.request) }) {
+	if plain == nil || denies == nil || g.run.Policy.Safety.Text(denies.cap.String()) != denies.cap.String() {
+		return nil
+	}
+	sees := func(c *call) bool { return denies.cap.Sees(&c.request) }
+	if slices.ContainsFunc(g.favor, func(c *call) bool { return c.masked || sees(c) }) ||
+		slices.ContainsFunc(g.rejected, func(c *call) bool { return c.outcome == edited && sees(c) }) ||
+		slices.ContainsFunc(calls, func(c *call) bool { return !sees(c) }) {
 		return nil
 	}
 	return &candidate{group: g, rule: plain, calls: calls, denies: true, capability: denies.cap}

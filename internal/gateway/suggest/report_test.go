@@ -263,6 +263,27 @@ func TestRun_DenialWithSecret(t *testing.T) {
 	if s := only(t, w.run(w.options())); !strings.Contains(string(s.Rule), `"reason":"use [redacted:github-pat]"`) {
 		t.Errorf("%s", s.Rule)
 	}
+	for range 3 {
+		w.reject("alice", w.propose("coder", "files", "send_key", `{"key":"ghp_`+"R7kQ2mXv9LpZt4WcYb8NhJd3FsGa6EuT1oVi"+`","to":"mallory"}`))
+		w.approve("alice", w.propose("coder", "files", "send_key", `{"key":"public","to":"mallory"}`), "")
+	}
+	for _, s := range w.run(w.options()).Suggestions {
+		if strings.Contains(string(s.Capabilities[0])+s.Patch+s.Words, "R7kQ2mXv") {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// Who edits a call does not reject the tool.
+func TestRun_NoDenialOfEdited(t *testing.T) {
+	w := office(t)
+	for _, text := range []string{"a", "b"} {
+		w.approve("alice", w.propose("coder", "files", "note", `{"text":"`+text+`"}`), `,"edited":true`)
+	}
+	w.rejected(1, "coder", "files", "note", `{"text":"c"}`)
+	if got := says(w.run(w.options())); got != "" {
+		t.Errorf("got:\n%s", got)
+	}
 }
 
 // The reason that a reviewer gave is not told as the reason of the space.
@@ -344,20 +365,34 @@ func TestRun_Deciders(t *testing.T) {
 	}
 }
 
-// What a budget or a loop asked is no question about the call.
+// What a budget or a loop asked is no question about the call: as the log says, or, of a part of a log, as
+// the rights of the proposer do.
 func TestRun_Budget(t *testing.T) {
+	const decided, other = "allow coder 3 -3: Bash: `git diff` with any arguments", `people coder 3: Bash {"command":"git diff c"}: a rule for it would also allow what alice rejected`
+	budget := func(cfg *authority.Config) {
+		p := cfg.Participants["coder"]
+		p.Budget = authority.Budget{Calls: 5}
+		cfg.Participants["coder"] = p
+	}
 	for _, c := range []struct {
-		name   string
-		change func(*authority.Config)
-		want   string
+		name    string
+		change  func(*authority.Config)
+		asked   string // recorded with the proposals that are rejected
+		partial bool
+		want    string
 	}{
-		{"no budget", func(*authority.Config) {}, `people coder 3: Bash {"command":"git diff c"}: a rule for it would also allow what alice rejected`},
-		{"of calls", func(cfg *authority.Config) {
+		{"no budget", func(*authority.Config) {}, "", false, other},
+		{"recorded", func(*authority.Config) {}, `{"reason":{"limit":"calls"}}`, false, decided},
+		{"a budget that was not used up", budget, "", false, other},
+		{"no budget, a part", func(*authority.Config) {}, "", true, other},
+		{"of calls, a part", budget, "", true, decided},
+		{"of calls, which a rule of the deciders allows, a part", func(cfg *authority.Config) {
 			p := cfg.Participants["coder"]
-			p.Budget = authority.Budget{Calls: 5}
+			cfg.Deciders.Rules = []authority.Rule{{Capability: p.Capabilities[1]}}
+			p.Capabilities, p.Budget = p.Capabilities[:1], authority.Budget{Calls: 5}
 			cfg.Participants["coder"] = p
-		}, "allow coder 3 -3: Bash: `git diff` with any arguments"},
-		{"loops", func(cfg *authority.Config) { cfg.Loops.Identical = 3 }, "allow coder 3 -3: Bash: `git diff` with any arguments"},
+		}, "", true, decided},
+		{"loops, a part", func(cfg *authority.Config) { cfg.Loops.Identical = 3 }, "", true, decided},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, map[string][]string{
@@ -367,8 +402,11 @@ func TestRun_Budget(t *testing.T) {
 			c.change(w.cfg)
 			w.cfg = w.cfg.Shared()("lab")
 			w.approved(1, "coder", "files", "Bash", command("git diff a"), command("git diff b"), command("git diff c"))
+			w.private = []byte(c.asked)
 			w.rejected(3, "coder", "files", "Bash", command("git diff x"))
-			if got := says(w.run(w.options())); got != c.want {
+			o := w.options()
+			o.Partial = c.partial
+			if got := says(w.run(o)); got != c.want {
 				t.Errorf("got:\n%s", got)
 			}
 		})

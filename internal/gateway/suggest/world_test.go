@@ -26,12 +26,13 @@ var start = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
 // world is a log that a test writes, of a space with a configuration.
 type world struct {
-	t    testing.TB
-	log  *journal.Memory
-	now  time.Time
-	made int
-	last protocol.Seq // state entry
-	cfg  *authority.Config
+	private []byte // of proposals
+	t       testing.TB
+	log     *journal.Memory
+	now     time.Time
+	made    int
+	last    protocol.Seq // state entry
+	cfg     *authority.Config
 }
 
 // newWorld returns the space lab with participants and their capabilities.
@@ -96,7 +97,7 @@ func (w *world) proposeMeta(from, host, tool, arguments, meta string) protocol.I
 		meta = `,"_meta":` + meta
 	}
 	payload := fmt.Sprintf(`{"participant_id":%q,"method":"tools/call","params":{"name":"%s","arguments":%s%s}}`, host, tool, arguments, meta)
-	return w.add(journal.Draft{Envelope: protocol.Envelope{From: protocol.ParticipantID(from), Kind: protocol.KindMCPProposal, Payload: json.RawMessage(payload)}})
+	return w.add(journal.Draft{Private: w.private, Envelope: protocol.Envelope{From: protocol.ParticipantID(from), Kind: protocol.KindMCPProposal, Payload: json.RawMessage(payload)}})
 }
 
 // approve appends the call that was proposed.

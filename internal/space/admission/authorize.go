@@ -47,6 +47,12 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	case protocol.KindMCPRequest, protocol.KindMCPReject:
 		p.reason = b.reasonOf(&c, d)
 		p.draft.Private = p.note()
+	case protocol.KindMCPProposal:
+		p.reason = nil
+		if ask := b.ask(&c); ask != nil && st.NeedsNoQuestion(e, p.In.Payload, b.now) {
+			p.reason = &ring.Reason{Policy: st.Policy, Limit: ask.Limit}
+		}
+		p.draft.Private = p.note()
 	case protocol.KindMCPOpinion:
 		p.result.Decides = c.mayFollowOpinion()
 	case protocol.KindReasoningStart:

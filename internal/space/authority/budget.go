@@ -252,11 +252,18 @@ func (st *State) MayCall(p *protocol.Envelope, proposed protocol.Value, now time
 	return st.Ledger.Effective(p.From, now).Decide(&r)
 }
 
-// AskedBecause returns why the call of a proposal has to be proposed, although the capabilities of
-// its sender allow it, in words for people; "": it may be made, or capabilities are the reason. u: nil
-// if nothing is limited.
+// NeedsNoQuestion reports whether the rights of a proposer, or a rule of the deciders, allow the call
+// that it proposes, so that a budget or a loop is why it is proposed.
+func (st *State) NeedsNoQuestion(p *protocol.Envelope, proposed protocol.Value, now time.Time) bool {
+	verdict, _ := st.Judge(p.From, HostOf(proposed), p.Context, proposed, now)
+	return verdict == Allowed
+}
+
+// AskedBecause returns why the call of a proposal has to be proposed, although it needs no question
+// otherwise, in words for people; "": it may be made, or its sender lacks the right. u: nil if nothing
+// is limited.
 func (st *State) AskedBecause(u *Usage, p *protocol.Envelope, proposed protocol.Value, now time.Time) string {
-	if u == nil || !IsToolCall(proposed) || !st.MayCall(p, proposed, now).Allowed {
+	if u == nil || !IsToolCall(proposed) || !st.NeedsNoQuestion(p, proposed, now) {
 		return ""
 	}
 	ask := st.Ask(u, p, proposed, 0, now)

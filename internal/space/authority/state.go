@@ -211,9 +211,14 @@ func (st *State) CheckDecision(u *Usage, id protocol.ParticipantID, p *protocol.
 		return decider, err
 	}
 	because := st.AskedBecause(u, p, call.Payload, now)
-	own := st.askForBudget(u, id, 0, now)
-	if because == "" && own != nil && IsToolCall(call.Payload) { // an approval is a call of its own
-		because = own.Text
+	if because == "" && (changed || IsToolCall(call.Payload)) {
+		ask := st.askForBudget(u, id, 0, now) // an approval is a call of its own
+		if ask == nil && decider == ring.DeciderReviewer {
+			ask = st.Ask(u, p, call.Payload, 0, now) // else no budget would hold up one that only proposes
+		}
+		if ask != nil {
+			because = ask.Text
+		}
 	}
 	if because != "" { // others would pass on what people are asked about
 		return "", NotDecider("Only people decide on this call, because " + because + ": those who may send budget.extend, and the people of deciders.")

@@ -51,6 +51,9 @@ type Reason struct {
 	Late bool `json:"late,omitempty"`
 	// Reviewer, of a promotion, identifies the configuration's entry of the reviewer.
 	Reviewer string `json:"reviewer,omitempty"`
+	// Limit, of a proposal, is the budget or the loop because of which a call was proposed that
+	// capabilities allowed.
+	Limit string `json:"limit,omitempty"`
 }
 
 // Decider is a sort of those that decide on calls.

@@ -26,9 +26,9 @@ func newStatus(r Resolver) *cobra.Command {
 		Long: `status checks the hooks in the settings: whether all are there, whether the gateway
 accepts the token, which participant it belongs to, and what becomes of its calls. The
 token is the one that the settings name, unless --token-env, --token-file or --profile
-names another one, or with --project, whose settings may be another person's. It
-warns if it is about another token, and if the participant lacks a capability without
-which something is not shown.
+names another one, or with --project, whose settings may be another person's: the
+gateway is then yours, too. It warns if it is about another token, and if the
+participant lacks a capability without which something is not shown.
 
 Exit codes: 0 calls are reported; 1 a hook is missing, or the participant may neither
 make calls nor propose them, or is paused, so that each call is denied; 2 usage error;
@@ -54,7 +54,11 @@ make calls nor propose them, or is paused, so that each call is denied; 2 usage 
 			if err != nil {
 				return err
 			}
-			t, err := r.Target(c, at)
+			own := at
+			if p.project { // its settings may name any gateway
+				own.Gateway = r.Given().Gateway
+			}
+			t, err := r.Target(c, own)
 			if err != nil {
 				return err
 			}
@@ -62,6 +66,8 @@ make calls nor propose them, or is paused, so that each call is denied; 2 usage 
 			switch {
 			case err != nil:
 				return fmt.Errorf("%s: %w", path, err)
+			case found == 0 && at.Gateway != own.Gateway:
+				return fmt.Errorf("not installed in %s for your gateway, %s; it has hooks of %s, which gets no token of yours unless --gateway names it", path, t.Gateway, termsafe.Words(at.Gateway))
 			case found == 0:
 				return fmt.Errorf("not installed in %s", path)
 			case !all:
