@@ -106,15 +106,19 @@ func pageBudgets(s *pageStage) {
 		s.Fatal("a call beyond the budget was made")
 	}
 	coder.publish(protocol.KindMCPProposal, "", "", fields{"method": "tools/call", "participant_id": "shell", "params": fields{"name": "Bash"}})
-	p.sees(withText("article", like("coder wants to call Bash", "coder has made 1 of 1 calls today; continue?")).in(room))
+	card := withText("article", like("coder wants to call Bash", "coder has made 1 of 1 calls today; continue?")).in(room)
+	p.sees(card)
+	p.misses(at("combobox", "Allow").in(room)) // it may make such calls already
 
 	p.sees(budget("coder", "1 of 1 calls", "coder has made 1 of 1 calls today. Its calls have to be approved."))
-	p.click(at("button", "Extend the budget: coder").in(panel))
+	p.click(at("button", "Extend…").in(card))
 	p.fill(at("input", "Amount").in(panel), "2")
 	p.fill(at("textbox", "Reason (visible to everyone)").in(panel), "The tests have to run.")
 	p.click(at("button", "Extend").in(panel))
 	p.sees(withText("note", like("alice extended the budget of “coder” by 2 calls: The tests have to run.")).in(room))
 	p.sees(budget("coder", "1 of 3 calls", "2 added today"))
+	p.misses(card)
+	p.sees(at("combobox", "Allow").in(room))
 	if err := run(); err != nil {
 		s.Errorf("after the extension: %v", err)
 	}

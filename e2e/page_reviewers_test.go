@@ -87,7 +87,7 @@ func pageReviewers(s *pageStage) {
 	if err := approve(wrong); err != nil {
 		s.Fatal(err)
 	}
-	p.sees(withText("log", like("approved by rev", "rev gave its grounds: It is asked for.", "Let through by the reviewer rev.")))
+	p.sees(withText("log", like("approved by rev", "rev gave its grounds: It is asked for.", "That was wrong…")))
 	p.click(at("button", "That was wrong…").in(room))
 	p.fill(at("textbox", "Reason (visible to everyone)").in(room), "Nobody asked for a force push.")
 	p.click(at("button", "Back to shadow").in(room))

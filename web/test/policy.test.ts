@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { extension, figure, loopWords, readBudgets, unitOf, usedOf } from "../src/core/budgets.js";
-import { capability } from "../src/core/capabilities.js";
+import { activity, capability, heldNow } from "../src/core/capabilities.js";
 import { readClaims } from "../src/core/claims.js";
-import { portion, readDeciders, readRoles, rolesOf, waitOf } from "../src/core/deciders.js";
+import { portion, readDeciders, readRoles, rolesOf, waitOf, withChanges } from "../src/core/deciders.js";
 import { readDecisions, ruleWords, why } from "../src/core/decisions.js";
 import { kindWords } from "../src/core/kind-words.js";
 import { demote, extendBudget, promote, release } from "../src/core/panel-drafts.js";
-import { acceptance, groupTitle, proof, readBacktest, readSuggestions, support } from "../src/core/policy.js";
+import { acceptance, groupTitle, proof, readBacktest, readSuggestions, sentence, support, withTimes } from "../src/core/policy.js";
 import { Reducer } from "../src/core/reducer.js";
-import { activity, notice, refusal } from "../src/core/sentences.js";
+import { notice, refusal } from "../src/core/sentences.js";
 import { Space } from "../src/core/space.js";
 import type { CallStep, Proposal } from "../src/core/state.js";
 import type { Envelope } from "@sdk/types.js";
@@ -121,6 +121,15 @@ test("in words: kinds, rights and notices", () => {
   assert.deepEqual(["mcp.opinion", "reviewer.*", "reviewer.demote"].map(activity), ["say what it thinks of proposals", "promote and demote reviewers", "put reviewers back into shadow"]);
   assert.equal(notice(w.say("alice", "reviewer.promote", { participant_id: "rev" })), "let “rev” decide on proposals.");
   assert.equal(notice(w.say("alice", "reviewer.demote", { participant_id: "rev", reason: "it deletes" })), "put “rev” back into shadow: it deletes");
+  const about = [{ kind: "mcp.request", payload: { params: { name: "Bash" } } }];
+  const grant = w.say("alice", "capability.grant", { recipient: "coder", capabilities: about, ttl_seconds: 604_800 });
+  const revocations = [w.say("alice", "capability.revoke", { recipient: "coder", grant_id: grant.id, reason: "done" }), w.say("alice", "capability.revoke", { recipient: "coder", grant_id: "older" }), w.say("alice", "capability.revoke", { recipient: "coder", capabilities: ["chat"] })];
+  assert.deepEqual([grant, ...revocations].map(notice), ["granted “coder” access for 7 days.", "revoked a grant of “coder”: done", "revoked a grant of “coder”.", "revoked access of “coder”."]);
+  const lasts = (ttl_seconds: number): string => notice(w.say("alice", "capability.grant", { recipient: "coder", ttl_seconds }));
+  assert.deepEqual([60, 600, 3600, 7200, 86_400, 5, 5400, 0].map(lasts).map((x) => x.slice("granted “coder” access".length)), [" for 1 minute.", " for 10 minutes.", " for 1 hour.", " for 2 hours.", " for 1 day.", " for 5s.", " for 90 minutes.", "."]);
+  const told = new Space();
+  told.load([grant, ...revocations, w.say("alice", "participant.pause", { capabilities: ["chat"] }, { to: ["coder"] })], false);
+  assert.deepEqual([...told.state.notices.values()].map((n) => n.rights), [about, about, [], ["chat"], []]);
   const space = new Space();
   space.load([w.say("alice", "reviewer.promote", { participant_id: "rev" }), w.say("rev", "mcp.opinion", { verdict: "approve" }, { correlationId: "x" })], false);
   assert.deepEqual(space.state.timeline.map((x) => x.type), ["notice"], "an opinion is no line of the conversation");
@@ -166,6 +175,41 @@ test("deciders: who decides, and from when", () => {
   assert.equal(waitOf(readRoles({ participants: {} }), "bob"), 0, "without deciders: everybody with the right");
   assert.equal(waitOf(readRoles({ deciders: { rules: [{}] } }), "bob"), 0, "without people, too");
   for (const odd of [null, 7, { deciders: [] }, { deciders: { people: [7, { people: 7 }], reviewers: "all" } }]) assert.equal(waitOf(readRoles(odd), "bob"), 0);
+});
+
+test("deciders: a promotion or demotion that has arrived shows at once", () => {
+  const w = new Scribe();
+  const d = readDeciders(DECIDERS);
+  const log = [w.say("alice", "reviewer.promote", { participant_id: "rev" }), w.say("alice", "chat", { text: "x" })];
+  assert.equal(withChanges(d, log, 2), d, "the report is newer");
+  const rev = (after: number): unknown => {
+    const x = withChanges(d, log, after).deciders[1];
+    return [x?.decides, x?.promotion === null, x?.changed, x?.score?.covered];
+  };
+  assert.deepEqual(rev(0), [true, true, { id: "m1", at: Date.parse(log[0]?.ts ?? ""), by: "alice", decides: true, reason: "", undone: "" }, 38]);
+  const demotion = w.say("bob", "reviewer.demote", { participant_id: "rev", reason: "it deletes" }, { correlationId: "req" });
+  log.push(demotion, w.say("alice", "reviewer.promote", { participant_id: "alice" }), w.say("alice", "reviewer.promote", { participant_id: 7 }));
+  assert.deepEqual(rev(1), [false, true, { id: demotion.id, at: Date.parse(demotion.ts), by: "bob", decides: false, reason: "it deletes", undone: "req" }, 38]);
+  assert.deepEqual(withChanges(d, log, 0).deciders.filter((x) => x.type !== "reviewer"), d.deciders.filter((x) => x.type !== "reviewer"), "no person is promoted");
+});
+
+test("grants: what a participant holds now, of what the gateway named", () => {
+  const w = new Scribe();
+  const space = new Space();
+  const give = (capability: unknown, more: object = {}): Envelope => w.say("alice", "capability.grant", { recipient: "coder", capabilities: [capability], ...more });
+  const [hour, short] = [give("chat", { ttl_seconds: 3600 }), give({ kind: "claim" }, { ttl_seconds: 10 })];
+  const ended = give("feedback");
+  space.load([hour, short, ended, w.say("alice", "capability.revoke", { recipient: "coder", grant_id: ended.id })], false);
+  const welcome = w.welcome(["coder"]);
+  const named = ["feedback", { kind: "claim" }, "chat", { kind: "claim" }]; // feedback and a claim are configured
+  space.receive({ ...welcome, payload: { ...welcome.payload, participants: [{ id: "coder", capabilities: named }] } });
+  const held = (after = 0): unknown => heldNow(space.state.participants.get("coder") as never, space.state.grants.values(), w.at + after);
+  assert.deepEqual(held(), named);
+  assert.deepEqual(held(10_000), ["feedback", { kind: "claim" }, "chat"], "the time of one is over");
+  space.receive(give("observe"));
+  assert.deepEqual(held(10_000), ["feedback", { kind: "claim" }, "chat", "observe"]);
+  space.receive(w.say("alice", "capability.revoke", { recipient: "coder", grant_id: hour.id }));
+  assert.deepEqual(held(10_000), ["feedback", { kind: "claim" }, "observe"]);
 });
 
 test("deciders: scores, what a promotion needs, and other values", () => {
@@ -327,6 +371,9 @@ test("suggestions: what supports them, and their proof", () => {
   assert.equal(support(allow, name), "Approved 31 times by you and bob on 9 days");
   assert.equal(support(deny, name), "Rejected 1 time by a, b and 2 others on 1 day");
   assert.equal(proof(s), "Would have asked 31 times fewer and let through 0 calls that were rejected.");
+  assert.equal(sentence("a rule for it would also allow what alice rejected"), "A rule for it would also allow what alice rejected");
+  const times = (words: string): string => withTimes(words, (at) => `<${at}>`);
+  assert.deepEqual(["the log begins after 2026-10-31T06:23:09Z", "2026-99-99T99:99Z", ""].map(times), [`the log begins after <${Date.UTC(2026, 9, 31, 6, 23, 9)}>`, "2026-99-99T99:99Z", ""]);
   assert.equal(proof({ fewer: 1, letThrough: 1 }), "Would have asked 1 time fewer and let through 1 call that was rejected.");
   assert.deepEqual([allow.capabilities, allow.grantable, deny.grant, deny.denies], [[{ kind: "mcp.request", to: "shell" }, { kind: "chat" }], true, null, true]);
   assert.deepEqual([s.dismissed, s.left[0]?.why, s.unused[0]?.last, allow.supporting[0]?.outcome], [2, "it may destroy", 0, "approved"]);

@@ -181,6 +181,8 @@ test("a private proposal is rejected privately", () => {
   assert.deepEqual(reject(now(), "unsafe", "no").to, ["planner", "alice"]);
   assert.deepEqual(withdraw(now()).to, ["alice"]);
   assert.deepEqual(reject(now(), "").payload, { reason: "other" });
+  assert.deepEqual(reject(now(), "policy").payload, { reason: "policy" });
+  assert.deepEqual(reject(now(), "policy", "Use read_file.").payload, { reason: "Use read_file." }, "readers of a reason read nothing else");
 });
 
 test("a decision that is not visible closes a proposal, and stays when the state is made anew", () => {

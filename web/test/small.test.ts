@@ -154,7 +154,7 @@ test("refusals and notices in words", () => {
   const w = new Scribe();
   assert.equal(
     notice(w.say("alice", "capability.grant", { recipient: "bob", capabilities: ["mcp.request"], ttl_seconds: 3600, reason: "to help" })),
-    "granted “bob” the right to call tools for 1h: to help",
+    "granted “bob” access for 1 hour: to help",
   );
   assert.equal(notice(w.say("alice", "space.kick", { participant_id: "mallory" })), "removed “mallory”.");
   assert.equal(notice(w.say("alice", "chat", {})), "");

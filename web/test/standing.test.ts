@@ -5,17 +5,29 @@ import { test } from "node:test";
 import type { Proposal } from "../src/core/state.js";
 import { Standing } from "../src/ui/panels/standing.js";
 
+interface Stage {
+  readonly you: string;
+  past: boolean;
+  rights: readonly string[];
+  readonly state: { head: number };
+  readonly envelopes: { readonly kind: string; readonly seq: number }[];
+}
+
 interface Gateway {
   readonly asked: string[];
   readonly settled: [string, string][];
   answer: (path: string) => unknown;
 }
 
-function stage(): { gateway: Gateway; shell: object; card: (more: Partial<Proposal>) => { standing: Standing; proposal: Partial<Proposal>; updates: () => number; come: () => void } } {
+function stage(): { gateway: Gateway; shell: Stage; card: (more: Partial<Proposal>) => { standing: Standing; proposal: Partial<Proposal>; updates: () => number; come: () => void } } {
   const gateway: Gateway = { asked: [], settled: [], answer: () => ({ proposals: [] }) };
   const shell = {
     you: "alice",
     past: false,
+    rights: [] as readonly string[],
+    may: (kind: string) => shell.rights.includes(kind),
+    state: { head: 0 },
+    envelopes: [] as { readonly kind: string; readonly seq: number }[],
     get: (path: string) => {
       gateway.asked.push(path);
       return Promise.resolve(path).then(gateway.answer);
@@ -96,6 +108,44 @@ test("the page asks about undecided proposals of others once, and again when som
   document.dispatchEvent(new Event("visibilitychange"));
   await wait(2000);
   assert.equal(gateway.asked.at(-1), "proposals?state=all&limit=100&since=4", "the user comes back to the page, with the other one");
+});
+
+test("the page asks again after a budget was extended, and knows which one the user may extend", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  Object.assign(globalThis, { document: Object.assign(new EventTarget(), { visibilityState: "visible" }) });
+  const { gateway, shell, card } = stage();
+  const [full, loop] = ["coder has made 1 of 1 calls today", "coder has made the same call 8 times"];
+  let asks = full;
+  gateway.answer = (path) => path === "budgets"
+    ? { budgets: [{ asks: "the space has used 5.00 of 5.00 USD today", may_extend: true }, { participant_id: "coder", asks, may_extend: true }] }
+    : { proposals: [{ state: "pending", because: asks, envelope: { id: "a" } }, { state: "pending", because: loop, envelope: { id: "b" } }] };
+  const cards = [card({ id: "a", seq: 7 }), card({ id: "b", seq: 8 })];
+  const pass = async (): Promise<void> => {
+    t.mock.timers.tick(100);
+    await answered();
+  };
+  const told = (): unknown => cards.map(({ standing }) => [standing.because, standing.extendable]);
+  const arrive = (kind: string, seq: number): void => {
+    shell.envelopes.push({ kind, seq });
+    shell.state.head = seq;
+    for (const { standing } of cards) standing.hostUpdate();
+  };
+  await pass();
+  assert.deepEqual([told(), gateway.asked.length], [[[full, null], [loop, null]], 1], "who may extend nothing does not ask for budgets");
+  arrive("chat", 9);
+  await pass();
+  assert.equal(gateway.asked.length, 1);
+  shell.rights = ["budget.extend"];
+  arrive("budget.extend", 10);
+  await pass();
+  assert.deepEqual([told(), gateway.asked.length], [[[full, "coder"], [loop, null]], 3]);
+  asks = "";
+  arrive("budget.extend", 11);
+  arrive("chat", 12);
+  await pass();
+  assert.deepEqual([told(), gateway.asked.length], [[["", null], [loop, null]], 5]);
+  await pass();
+  assert.equal(gateway.asked.length, 5);
 });
 
 test("the page reads at most five pages, and no more than it needs", async (t) => {

@@ -9,6 +9,7 @@ import { author, authorText } from "../src/ui/author.js";
 import { thought } from "../src/ui/prose.js";
 import { anchor, brief, initials, plain, pretty, safeUrl } from "../src/ui/text.js";
 import { longText } from "../src/ui/format.js";
+import { reasonWords, unmarked, worded } from "../src/ui/panels/parts.js";
 
 /** A template as text; values are between ‹ and ›. */
 function read(v: unknown): string {
@@ -136,6 +137,15 @@ test("the line of a thought keeps code and emphasis, without list and heading ma
   assert.equal(read(brief("- read_file and write_file")), "‹read_file and write_file›");
   assert.equal(read(brief("2 * 3 ** 4 ** 5")), "‹2 * 3 ** 4 ** 5›");
   assert.deepEqual(tags(brief("<b>**<i>**`<u>`")), ["strong", "code"]);
+});
+
+test("words about rules have code, and nothing else of Markdown", () => {
+  assert.equal(read(worded("Write for paths below /repo, except **/.git/**")), "‹Write for paths below /repo, except **/.git/**›");
+  assert.match(read(worded("`git diff **` with *any* arguments, in <b>_x_")), /^‹›<code>‹git diff \*\*›<\/code>‹ with \*any\* arguments, in <b>_x_›$/u);
+  assert.equal(read(worded("a ` alone")), "‹a ` alone›");
+  assert.match(read(worded("`a\u202eb`")), /⟨U\+202E⟩/u);
+  assert.deepEqual(["no_longer_needed", "policy", "Use read_file.", "read_File"].map(reasonWords), ["no longer needed", "policy", "Use read_file.", "read_File"]);
+  assert.equal(unmarked("`git diff` with `a`, except **/.git/** and \u202e"), "git diff with a, except **/.git/** and ⟨U+202E⟩");
 });
 
 test("thoughts are Markdown; without markup they are text", () => {

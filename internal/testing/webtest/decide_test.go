@@ -109,6 +109,9 @@ func TestDecide_InConversation(t *testing.T) {
 	decide(t, tab, inForm("edit", "button[type=submit]"))
 	tab.Await(card("edit") + ` === undefined`)
 	tab.Await(`document.querySelector(".toast").textContent.includes("access granted to planner")`)
+	if grant, request := s.history("capability.grant")[0], s.history("mcp.request")[0]; grant["seq"].(float64) > request["seq"].(float64) {
+		t.Errorf("the grant is entry %v, the approval %v: an agent that goes on at once is asked again", grant["seq"], request["seq"])
+	}
 	s.Send("files", Envelope{"kind": "mcp.response", "context": "r/inner", "correlationId": s.history("mcp.request")[0]["id"], "payload": map[string]any{"result": map[string]any{}}})
 	// The proposer may now edit files of this folder itself, at this host and with this tool.
 	direct := func(id, tool, path string, to ...string) int {
@@ -153,6 +156,31 @@ func TestDecide_InConversation(t *testing.T) {
 	tab.Await(title + `.startsWith("Reasoning · ")`)
 	s.Send("planner", Envelope{"kind": "reasoning.conclusion", "context": "r", "payload": map[string]any{"message": "Done."}})
 	tab.Await(title + `.startsWith("Thought for ")`)
+	tab.Clean()
+}
+
+// TestDecide_ApprovalRefused checks that nothing stays of an approval for ten minutes whose call
+// the gateway refuses, and that the refusal is in view.
+func TestDecide_ApprovalRefused(t *testing.T) {
+	s := decideStage(t)
+	tab := SharedBrowser(t).Private(t)
+	looks[2].with(tab, 1)
+	s.Enter(tab, "ada")
+	choose(t, tab, inForm("edit", "select[name=scope]"), "similar")
+	Eval[bool](tab, `((shell) => {
+		const send = shell.send.bind(shell);
+		shell.send = (d) => d.kind === "mcp.request" ? Promise.resolve({ ok: false, id: "", refusal: "This proposal was already decided." }) : send(d);
+		return true;
+	})(document.querySelector("meup-space-page").shell)`)
+	decide(t, tab, inForm("edit", "button[type=submit]"))
+	alert := card("edit") + `?.querySelector("[role=alert]")`
+	tab.Await(alert + `?.textContent === "This proposal was already decided."`)
+	tab.Await(`((x) => x.top >= 0 && x.bottom <= document.querySelector(".talk").getBoundingClientRect().bottom)(` + alert + `.getBoundingClientRect())`)
+	tab.Await(`[...document.querySelectorAll(".rows .notice")].some((x) => x.textContent.includes("revoked a grant of “planner”: the approval was refused"))`)
+	tab.Await(`[...document.querySelectorAll(".rows .notice meup-rights")].at(-1)?.shadowRoot?.textContent.startsWith("Until now: may call tools, but only the tool “edit_file”")`)
+	if grants, revoked := s.history("capability.grant"), s.history("capability.revoke"); len(grants) != 1 || len(revoked) != 1 || revoked[0]["payload"].(map[string]any)["grant_id"] != grants[0]["id"] {
+		t.Errorf("granted %v, revoked %v", grants, revoked)
+	}
 	tab.Clean()
 }
 

@@ -82,6 +82,14 @@ func TestPolicy_Looks(t *testing.T) {
 			press(t, tab, inPolicy("budgets", "[data-budget=planner]"))
 			tab.Await(`(` + inPolicy("budgets", "meup-reason-form") + `)?.shadowRoot?.activeElement?.name === "amount"`)
 			picture("extend")
+			if got := Eval[string](tab, `(({ unit, amount }) => [["calls", "1.5"], ["calls", "0"], ["calls", "2"], ["cost", "1.5"]].map(([of, n]) => {
+				unit.value = of;
+				unit.dispatchEvent(new Event("change", { bubbles: true }));
+				amount.value = n;
+				return unit.value + " " + n + ": " + amount.checkValidity();
+			}).join(", "))(`+inPolicy("budgets", "meup-reason-form")+`.shadowRoot.querySelector("form").elements)`); got != "calls 1.5: false, calls 0: false, calls 2: true, cost 1.5: true" {
+				t.Errorf("amounts: %s", got)
+			}
 
 			openPolicy(tab, "claims")
 			tab.Await(inPolicy("claims", "li"))
@@ -167,7 +175,7 @@ func TestPolicy_Judgment(t *testing.T) {
 			s.Send("rev", opinion(t, "says-tag", tag, "approve", "The tag is asked for."), Envelope{"id": "run-tag", "kind": "mcp.request", "context": "r", "to": []string{"files"}, "correlationId": "tag", "payload": map[string]any{
 				"jsonrpc": "2.0", "id": "run-tag", "method": "tools/call", "params": map[string]any{"name": "push_tag", "arguments": map[string]any{"tag": "v1"}}}})
 			s.Send("files", toolResult("run-tag", "r", "Pushed."))
-			wrong := `[...document.querySelectorAll(".rows meup-judgment")].map((x) => x.shadowRoot).find((x) => x?.querySelector(".let-through"))`
+			wrong := `[...document.querySelectorAll(".rows meup-judgment")].map((x) => x.shadowRoot).find((x) => x?.querySelector(".wrong, meup-reason-form, .undone"))`
 			press(t, tab, `(`+wrong+`)?.querySelector(".wrong")`)
 			form := `(` + wrong + `)?.querySelector("meup-reason-form")?.shadowRoot`
 			tab.Await(`(` + form + `)?.activeElement?.name === "reason"`)
@@ -196,12 +204,15 @@ func TestPolicy_WrongRejection(t *testing.T) {
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
 	preferOpen(tab)
-	tab.Await(`(` + judged + `)?.querySelector(".let-through")?.textContent.includes("Rejected by the reviewer rev.")`)
+	tab.Await(`(` + judged + `)?.querySelector(".opinion .wrong") !== null && ` + judged + `?.textContent.includes("rev gave its grounds: Notes are not for editing.")`)
 	press(t, tab, `(`+judged+`)?.querySelector(".wrong")`)
 	form := `(` + judged + `)?.querySelector("meup-reason-form")?.shadowRoot`
 	tab.Await(`(` + form + `)?.textContent.includes("The call stays rejected.") && (` + form + `)?.activeElement?.name === "reason"`)
 	Eval[bool](tab, `((`+form+`).activeElement.value = "Planners edit notes.", true)`)
 	press(t, tab, `(`+form+`)?.querySelector(".button.bad")`)
+	if Eval[bool](tab, `(`+judged+`).querySelector("div.let-through") !== null`) {
+		t.Error("the decision of the reviewer is told twice")
+	}
 	tab.Await(`(` + judged + `)?.textContent.includes("said that this rejection was wrong: Planners edit notes.")`)
 	if got := s.history("reviewer.demote"); len(got) != 1 || got[0]["correlationId"] != "no-edit" {
 		t.Errorf("the demotion: %v", got)
@@ -226,6 +237,9 @@ func TestPolicy_Suggestions(t *testing.T) {
 	openPolicy(tab, "suggestions")
 	if got := tab.Await(`(` + inPolicy("suggestions", ".words-of") + `)?.textContent`); !strings.HasPrefix(got, "Allow planner: Bash: git diff") || strings.Count(got, "Bash") != 1 {
 		t.Errorf("the title: %s", got)
+	}
+	if got := Eval[string](tab, inPolicy("suggestions", "summary")+`.textContent`); got != "Supporting: 3 of 4 calls shown" {
+		t.Errorf("what supports it: %s", got)
 	}
 	press(t, tab, inPolicy("suggestions", ".button.main"))
 	choose(t, tab, inPolicy("suggestions", "form select"), "3600")

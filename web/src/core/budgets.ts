@@ -38,6 +38,9 @@ export interface Limit {
 
 const UNITS = ["cost", "tokens", "calls"] as const;
 
+/** Names the budget of the space in an address; no participant. */
+export const SPACE = "*";
+
 /** The maximum number of budgets. */
 const MAX = 1000;
 

@@ -2,8 +2,66 @@
 
 import { isObject, obj, oneLine, str } from "@sdk/read.js";
 import { look } from "@sdk/json.js";
-import { activity, quoted } from "./sentences.js";
-import type { Capability, CapabilityRule, Payload } from "@sdk/types.js";
+import { inForce } from "./reduce/rights.js";
+import { quoted } from "./sentences.js";
+import type { Grant, Participant } from "./state.js";
+import type { Capability, CapabilityRule, Millis, Payload } from "@sdk/types.js";
+
+const KINDS: Readonly<Record<string, string>> = {
+  "*": "do everything",
+  observe: "see messages addressed to others",
+  chat: "send chat messages",
+  "chat.*": "chat, and acknowledge or cancel questions",
+  "chat.acknowledge": "acknowledge messages",
+  "chat.cancel": "cancel questions",
+  feedback: "rate answers and steps",
+  "mcp.*": "call, answer and propose tool calls",
+  "mcp.request": "call tools",
+  "mcp.response": "answer tool calls",
+  "mcp.proposal": "propose tool calls for approval",
+  "mcp.withdraw": "withdraw proposals",
+  "mcp.reject": "reject proposals",
+  "mcp.opinion": "say what it thinks of proposals",
+  "reasoning.*": "share reasoning",
+  "reasoning.start": "start reasoning",
+  "reasoning.step": "add reasoning steps",
+  "reasoning.thought": "share thoughts",
+  "reasoning.conclusion": "conclude reasoning",
+  "reasoning.cancel": "cancel reasoning",
+  "stream.*": "stream text while it is written",
+  "capability.*": "grant and revoke access",
+  "capability.grant": "grant its own access to others",
+  "capability.revoke": "revoke access",
+  "space.*": "invite participants and remove them",
+  "space.invite": "invite participants",
+  "space.kick": "remove participants",
+  decide: "approve and reject proposals",
+  "policy.dismiss": "dismiss suggested rules",
+  "budget.extend": "extend budgets",
+  claim: "claim files",
+  release: "release what it has claimed",
+  "reviewer.*": "promote and demote reviewers",
+  "reviewer.promote": "let reviewers decide",
+  "reviewer.demote": "put reviewers back into shadow",
+  "participant.*": "pause, resume and query participants",
+  "participant.pause": "pause participants",
+  "participant.resume": "resume participants",
+  "participant.status": "report its status",
+  "participant.request-status": "request the status of participants",
+  "participant.restart": "restart participants",
+  "participant.shutdown": "shut participants down",
+  "x.*": "send application kinds",
+};
+
+/** Describes what a kind allows: "call tools". */
+export function activity(kind: string): string {
+  const dotted = kind.replace("/", ".");
+  if (Object.hasOwn(KINDS, dotted)) return KINDS[dotted] as string;
+  if (dotted.startsWith("!")) return `do everything but ${quoted(dotted.slice(1))}`;
+  if (/^\/.*\/$/.test(kind)) return `send kinds that match ${kind}`;
+  if (dotted.includes("*")) return `send everything like ${quoted(dotted)}`;
+  return `send ${quoted(dotted)}`;
+}
 
 /** Returns a capability as a sentence: "May call tools, but only read_*." */
 export function capability(c: Capability): string {
@@ -20,6 +78,23 @@ export function capabilities(list: readonly Capability[]): readonly string[] {
   if (list.length === 0) return ["May only read."];
   const denied = (c: Capability): boolean => typeof c !== "string" && c.deny === true;
   return [...list.filter((c) => !denied(c)), ...list.filter(denied)].map(capability);
+}
+
+/** Returns the capabilities of a participant now: those that the gateway named, without grants that have ended since, and with newer ones. */
+export function heldNow(p: Participant, grants: Iterable<Grant>, now: Millis): readonly Capability[] {
+  const held = [...p.capabilities];
+  for (const g of grants) {
+    if (g.recipient !== p.id) continue;
+    const named = Math.min(g.revoked?.at ?? Infinity, g.expiresAt ?? Infinity) > p.knownAt;
+    if (g.at > p.knownAt && inForce(g, now)) held.push(...g.capabilities);
+    else if (g.at <= p.knownAt && named && !inForce(g, now)) for (const x of g.capabilities) remove(held, x);
+  }
+  return held;
+}
+
+function remove(from: Capability[], x: Capability): void {
+  const at = from.findLastIndex((y) => look(y) === look(x));
+  if (at >= 0) from.splice(at, 1);
 }
 
 function payloadLimit(p: Payload): string {

@@ -1,8 +1,8 @@
 /** Who decides on the proposals of a space, and how each has done, as the gateway reports it. */
 
-import { arr, bool, field, isObject, num, obj, str, strings } from "@sdk/read.js";
+import { arr, bool, correlations, field, isObject, num, obj, str, strings } from "@sdk/read.js";
 import { parseTime } from "./time.js";
-import type { ID, Millis, ParticipantID, Payload } from "@sdk/types.js";
+import type { Envelope, ID, Millis, ParticipantID, Payload } from "@sdk/types.js";
 
 export interface Deciders {
   /** Otherwise everybody with the right to decide does. */
@@ -108,6 +108,24 @@ function promotionOf(p: Payload): Promotion {
 
 function tally(p: Payload): Tally {
   return Object.fromEntries(COUNTS.map((k) => [k, num(field(p, k.replace(/[A-Z]/gu, (c) => `_${c.toLowerCase()}`))) ?? 0])) as unknown as Tally;
+}
+
+/** Applies the promotions and demotions after an entry of the log to what was known then; what a further promotion needs is not known. */
+export function withChanges(d: Deciders, envelopes: readonly Envelope[], after: number): Deciders {
+  const changes = new Map<ParticipantID, Change>();
+  for (let i = envelopes.length - 1; i >= 0; i--) {
+    const e = envelopes[i] as Envelope;
+    if ((e.seq ?? 0) <= after) break;
+    const id = str(field(e.payload, "participant_id"));
+    const decides = e.kind === "reviewer.promote";
+    if (changes.has(id) || (!decides && e.kind !== "reviewer.demote")) continue;
+    changes.set(id, { id: e.id, at: parseTime(e.ts), by: e.from, decides, reason: str(field(e.payload, "reason")), undone: decides ? "" : (correlations(e)[0] ?? "") });
+  }
+  const apply = (x: Decider): Decider => {
+    const changed = x.type === "reviewer" ? changes.get(x.id) : undefined;
+    return changed === undefined ? x : { ...x, changed, decides: changed.decides, promotion: null };
+  };
+  return changes.size === 0 ? d : { ...d, deciders: d.deciders.map(apply) };
 }
 
 /** Who may decide, without how each has done. */

@@ -30,14 +30,14 @@ export function approveEdited(p: Proposal, id: ID, args: unknown, host = p.owner
   return { ...draft, payload: { ...draft.payload, params, edited: true } };
 }
 
-/** Rejects a proposal. `words` explain the reason. */
+/** Rejects a proposal. The words of the user are the reason if there are some: agents read nothing else. */
 export function reject(p: Proposal, reason: string, words = ""): Draft {
   return {
     kind: "mcp.reject",
     ...addressed(circle(p)),
     correlationId: p.id,
     ...(p.context !== "" && { context: p.context }),
-    payload: { reason: reason === "" ? "other" : reason, ...(words !== "" && { message: words }) },
+    payload: { reason: words || reason || "other" },
   };
 }
 

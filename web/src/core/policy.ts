@@ -252,3 +252,13 @@ export function support(s: Suggestion, name: (id: ParticipantID) => string): str
 export function proof(s: Pick<Suggestion, "fewer" | "letThrough">): string {
   return `Would have asked ${amount(s.fewer, "time")} fewer and let through ${amount(s.letThrough, "call")} that ${s.letThrough === 1 ? "was" : "were"} rejected.`;
 }
+
+/** Words of the gateway with a capital. */
+export function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Words of the gateway with its times as `show` says them. */
+export function withTimes(words: string, show: (at: Millis) => string): string {
+  return words.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/gu, (x) => (parseTime(x) === 0 ? x : show(parseTime(x))));
+}

@@ -1,64 +1,8 @@
-/** Protocol elements as sentences: kinds, rejections, notices. Capabilities are in capabilities.ts, which is loaded later. */
+/** Protocol elements as sentences: rejections, notices. Capabilities are in capabilities.ts, which is loaded later. */
 
-import { arr, field, isObject, num, oneLine, str } from "@sdk/read.js";
+import { field, num, oneLine, str } from "@sdk/read.js";
 import { duration } from "./time.js";
 import type { Envelope, Millis, Payload, Refusal } from "@sdk/types.js";
-
-const KINDS: Readonly<Record<string, string>> = {
-  "*": "do everything",
-  observe: "see messages addressed to others",
-  chat: "send chat messages",
-  "chat.*": "chat, and acknowledge or cancel questions",
-  "chat.acknowledge": "acknowledge messages",
-  "chat.cancel": "cancel questions",
-  feedback: "rate answers and steps",
-  "mcp.*": "call, answer and propose tool calls",
-  "mcp.request": "call tools",
-  "mcp.response": "answer tool calls",
-  "mcp.proposal": "propose tool calls for approval",
-  "mcp.withdraw": "withdraw proposals",
-  "mcp.reject": "reject proposals",
-  "mcp.opinion": "say what it thinks of proposals",
-  "reasoning.*": "share reasoning",
-  "reasoning.start": "start reasoning",
-  "reasoning.step": "add reasoning steps",
-  "reasoning.thought": "share thoughts",
-  "reasoning.conclusion": "conclude reasoning",
-  "reasoning.cancel": "cancel reasoning",
-  "stream.*": "stream text while it is written",
-  "capability.*": "grant and revoke access",
-  "capability.grant": "grant its own access to others",
-  "capability.revoke": "revoke access",
-  "space.*": "invite participants and remove them",
-  "space.invite": "invite participants",
-  "space.kick": "remove participants",
-  decide: "approve and reject proposals",
-  "policy.dismiss": "dismiss suggested rules",
-  "budget.extend": "extend budgets",
-  claim: "claim files",
-  release: "release what it has claimed",
-  "reviewer.*": "promote and demote reviewers",
-  "reviewer.promote": "let reviewers decide",
-  "reviewer.demote": "put reviewers back into shadow",
-  "participant.*": "pause, resume and query participants",
-  "participant.pause": "pause participants",
-  "participant.resume": "resume participants",
-  "participant.status": "report its status",
-  "participant.request-status": "request the status of participants",
-  "participant.restart": "restart participants",
-  "participant.shutdown": "shut participants down",
-  "x.*": "send application kinds",
-};
-
-/** Describes what a kind allows: "call tools". */
-export function activity(kind: string): string {
-  const dotted = kind.replace("/", ".");
-  if (Object.hasOwn(KINDS, dotted)) return KINDS[dotted] as string;
-  if (dotted.startsWith("!")) return `do everything but ${quoted(dotted.slice(1))}`;
-  if (/^\/.*\/$/.test(kind)) return `send kinds that match ${kind}`;
-  if (dotted.includes("*")) return `send everything like ${quoted(dotted)}`;
-  return `send ${quoted(dotted)}`;
-}
 
 export function quoted(s: string): string {
   return `“${oneLine(s, 80)}”`;
@@ -135,9 +79,9 @@ export function notice(e: Envelope): string {
   const why = reason === "" ? "." : `: ${reason}`;
   switch (e.kind) {
     case "capability.grant":
-      return `granted ${whom} ${rights(field(p, "capabilities"))}${ttl(p)}${why}`;
+      return `granted ${whom} access${ttl(p)}${why}`;
     case "capability.revoke":
-      return `revoked access of ${whom}${why}`;
+      return `revoked ${str(field(p, "grant_id")) === "" ? "access" : "a grant"} of ${whom}${why}`;
     case "space.invite":
       return `invited ${whom}${why}`;
     case "space.kick":
@@ -171,14 +115,13 @@ function more(p: Payload): string {
   return [...(cost === null ? [] : [`${cost.toLocaleString()} ${oneLine(str(field(p, "currency")), 8)}`]), ...limits].join(", ");
 }
 
-function rights(v: unknown): string {
-  const n = arr(v).length;
-  const first = arr(v)[0];
-  if (n === 1) return `the right to ${activity(str(isObject(first) ? field(first, "kind") : first))}`;
-  return `${n} capabilities`;
+function ttl(p: Payload): string {
+  const seconds = num(field(p, "ttl_seconds")) ?? 0;
+  return seconds > 0 ? ` for ${longDuration(seconds)}` : "";
 }
 
-function ttl(p: Payload): string {
-  const seconds = num(field(p, "ttl_seconds"));
-  return seconds !== null && seconds > 0 ? ` for ${duration(seconds)}` : "";
+/** "7 days", "1 hour", "10 minutes"; the short form if more than one unit is needed. */
+function longDuration(seconds: number): string {
+  const [n = 0, unit] = ([[86_400, "day"], [3600, "hour"], [60, "minute"]] as const).find(([n]) => seconds % n === 0) ?? [];
+  return n === 0 ? duration(seconds) : `${(seconds / n).toLocaleString()} ${unit}${seconds === n ? "" : "s"}`;
 }

@@ -364,7 +364,10 @@ export interface Given {
 
 export interface Participant extends Versioned {
   readonly id: ParticipantID;
+  /** As the gateway named them at `knownAt`. */
   readonly capabilities: readonly Capability[];
+  /** 0: not at all. */
+  readonly knownAt: Millis;
   /** What it does, from the gateway's configuration. */
   readonly description: string;
   /** Connected now. */
@@ -426,6 +429,8 @@ export interface Notice {
   readonly envelope: ID;
   /** The text as a sentence. */
   readonly text: string;
+  /** The capabilities that were granted or revoked, as far as they are known. */
+  readonly rights: readonly Capability[];
 }
 
 /** An item of the main conversation. `key` is stable; the items are sorted by `seq`. */

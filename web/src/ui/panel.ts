@@ -28,7 +28,7 @@
  *   | participants   | { id }, or none      | a name in the conversation     |
  *   | trace          | { id } of the turn   | a block                        |
  *   | search         | the query, or none   | "/"                            |
- *   | policy         | { part }, or none    |                                |
+ *   | policy         | { part }, or none    | a proposal that a budget asks for |
  *
  * The address has the open panel with its parameters. A panel that shows something
  * else opens itself with other parameters, so that a link and Back lead there.

@@ -1,6 +1,6 @@
 /** One row of the conversation. Notices of the page have a shape that no message can imitate. */
 
-import { type TemplateResult, html } from "lit";
+import { type TemplateResult, html, nothing } from "lit";
 import type { Notice } from "../core/state.js";
 import { author, mark } from "./author.js";
 import { monogram } from "./monogram.js";
@@ -50,5 +50,6 @@ function isAgent(shell: SpaceShell, id: string): boolean {
 }
 
 function notice(shell: SpaceShell, n: Notice): TemplateResult {
-  return html`<div class="row notice" role="note" data-id=${n.id}><span class="time">${clock(n.at)}</span> <span>${author(n.from)} ${longText(n.text)}</span> ${envelopeLink(shell, n.envelope)}</div>`;
+  if (n.rights.length > 0) import("./panels/rights.js").catch(() => undefined); // without it, the sentence is shown
+  return html`<div class="row notice" role="note" data-id=${n.id}><span class="time">${clock(n.at)}</span> <span>${author(n.from)} ${longText(n.text)}${n.rights.length === 0 ? nothing : html`<meup-rights .rights=${n.rights} .ended=${n.kind.endsWith("revoke")}></meup-rights>`}</span> ${envelopeLink(shell, n.envelope)}</div>`;
 }

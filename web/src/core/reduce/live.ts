@@ -14,7 +14,7 @@ const MAX_REFUSALS = 50;
 const MAX_HELD = 4096;
 
 /** What the gateway says of a participant. */
-export type Known = Pick<Participant, "capabilities" | "description">;
+export type Known = Pick<Participant, "capabilities" | "knownAt" | "description">;
 
 export class Live {
   you: { readonly id: ParticipantID; readonly capabilities: readonly Capability[]; readonly limits: Limits } | null = null;
@@ -72,7 +72,7 @@ export class Live {
 
   /** Returns what is known of a participant now, or was last. */
   known(id: ParticipantID): Known {
-    return this.held.get(id) ?? { capabilities: [], description: "" };
+    return this.held.get(id) ?? { capabilities: [], knownAt: 0, description: "" };
   }
 
   present(id: ParticipantID): boolean {

@@ -2,7 +2,7 @@
 
 import { arr, bool, count, field, isObject, num, obj, recipients, str } from "@sdk/read.js";
 import type { Participant, Tool } from "../state.js";
-import type { Capability, Envelope, ParticipantID, Payload } from "@sdk/types.js";
+import type { Capability, Envelope, Millis, ParticipantID, Payload } from "@sdk/types.js";
 import { review } from "./blocks.js";
 import { type Ctx, type Logged, timeOf } from "./context.js";
 import type { Known } from "./live.js";
@@ -155,19 +155,19 @@ export function welcome(c: Ctx, e: Envelope): void {
   const before = [...(c.live.roster?.keys() ?? [])];
   const present = arr(field(e.payload, "participants"))
     .slice(0, MAX_PARTICIPANTS)
-    .map((x) => known(obj(x)))
+    .map((x) => known(obj(x), timeOf(e)))
     .filter(([id]) => id !== "");
   c.live.welcome(present, Math.max(count(field(space, "seq")) ?? 0, c.t.head));
   appear(c, new Set([...before, ...present.map(([id]) => id), ...c.t.unfinished.keys()]));
 }
 
-function known(p: Payload): readonly [ParticipantID, Known] {
-  return [str(field(p, "id")), { capabilities: capabilities(field(p, "capabilities")), description: str(field(p, "description")) }];
+function known(p: Payload, knownAt: Millis): readonly [ParticipantID, Known] {
+  return [str(field(p, "id")), { capabilities: capabilities(field(p, "capabilities")), knownAt, description: str(field(p, "description")) }];
 }
 
 /** Handles system.presence. */
 export function presence(c: Ctx, e: Envelope): void {
-  const [id, held] = known(obj(field(e.payload, "participant")));
+  const [id, held] = known(obj(field(e.payload, "participant")), timeOf(e));
   if (id === "") return;
   if (field(e.payload, "event") === "leave") c.live.leave(id, c.t.head);
   else c.live.join(id, held);

@@ -12,8 +12,8 @@ import type { CapabilityRule, Draft, ParticipantID } from "@sdk/types.js";
 import { define } from "../element.js";
 import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
-import { plain, pretty, verbatim, who } from "../text.js";
-import { parts, refused } from "./parts.js";
+import { pretty, who } from "../text.js";
+import { parts, refused, unmarked, worded } from "./parts.js";
 import { argsDifference, editedArgs } from "./proposal-args.js";
 import { differenceStyles } from "./proposal-style.js";
 
@@ -33,6 +33,7 @@ export class ApproveForm extends LitElement {
     state: { attribute: false },
     busy: { attribute: false },
     mayReject: { attribute: false },
+    allowed: { attribute: false },
     scope: { state: true },
     scopes: { state: true },
     span: { state: true },
@@ -103,6 +104,8 @@ export class ApproveForm extends LitElement {
   declare state: SpaceState;
   declare busy: boolean;
   declare mayReject: boolean;
+  /** The proposer may make such calls already, and is asked for another reason: a grant would not change that. */
+  declare allowed: boolean;
   /** The id of a scope, "once" or "pattern". */
   declare private scope: string;
   /** What the gateway offers. */
@@ -131,7 +134,7 @@ export class ApproveForm extends LitElement {
 
   protected override willUpdate(): void {
     const { proposal: p, runner } = this;
-    const key = `${p.id} ${runner}`;
+    const key = `${p.id} ${runner} ${this.allowed}`;
     if (this.shownFor === key) return;
     if (!this.shownFor.startsWith(`${p.id} `)) this.editing = false;
     this.shownFor = key;
@@ -154,7 +157,7 @@ export class ApproveForm extends LitElement {
   }
 
   private get mayGrant(): boolean {
-    return this.shell.may("capability.grant") && this.shell.may("mcp.request") && this.proposal.from !== this.shell.you;
+    return !this.allowed && this.shell.may("capability.grant") && this.shell.may("mcp.request") && this.proposal.from !== this.shell.you;
   }
 
   protected override render(): TemplateResult {
@@ -175,7 +178,7 @@ export class ApproveForm extends LitElement {
 
   private choices(): TemplateResult {
     const { scopes } = this;
-    const words = scopes.map((s): [string, string] => [s.id, oneLine(verbatim(s.title), 90)]);
+    const words = scopes.map((s): [string, string] => [s.id, oneLine(unmarked(s.title), 90)]);
     const any = words.filter(([id]) => id === "any");
     const all: [string, string][] = [["once", "Once"], ...words.filter((x) => !any.includes(x)), ["pattern", "By pattern…"], ...any];
     return html`<label class="scope"><span class="unseen">Allow</span>
@@ -251,7 +254,7 @@ export class ApproveForm extends LitElement {
     const scope = this.scopes.find((s) => s.id === this.scope);
     try {
       const added = this.added(host);
-      return added === null ? null : scope === undefined ? capabilities([added]).map((x) => plain(x)) : `${verbatim(scope.title)}.`;
+      return added === null ? null : scope === undefined ? capabilities([added]).map((x) => worded(x)) : html`${worded(scope.title)}.`;
     } catch {
       return INVALID;
     }

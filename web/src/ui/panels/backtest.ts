@@ -10,10 +10,9 @@ import { define } from "../element.js";
 import { shortMoment } from "../format.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
-import { plain } from "../text.js";
 import { exampleStyles, examples } from "./examples.js";
 import { COMPUTED, Loaded } from "./loaded.js";
-import { amount, parts, refused } from "./parts.js";
+import { amount, parts, refused, worded } from "./parts.js";
 import { since, spanField, spanStyles } from "./span.js";
 
 /** The largest file, in bytes. */
@@ -104,12 +103,12 @@ export class Backtest extends PanelElement {
 
   private outcome(b: Result): TemplateResult {
     const now = this.shell.now();
-    return html`<p class="result">${plain(b.summary)}</p>
+    return html`<p class="result">${worded(b.summary)}</p>
       <p class="quiet">${amount(b.envelopes, "envelope")}${b.envelopes === 0 ? "" : `, ${shortMoment(b.from, now)} to ${shortMoment(b.to, now)}`}, compared with ${b.record ? "what happened" : "what happened and the configuration in force"}.</p>
       ${b.unjudged > 0 ? html`<p class="quiet">The log no longer has enough about ${amount(b.unjudged, "envelope")}.</p>` : nothing}
       ${b.unseen > 0 ? html`<p class="quiet">${amount(b.unseen, "entry", "entries")} that you may not see ${b.unseen === 1 ? "is" : "are"} missing here.</p>` : nothing}
       ${b.partial ? html`<p class="quiet">The log was read back to ${shortMoment(b.since, now)} only.</p>` : nothing}
-      ${b.warnings.length === 0 ? nothing : html`<details><summary>${amount(b.warnings.length, "warning")} about the configuration</summary><ul class="sentences">${b.warnings.map((x) => html`<li>${plain(x)}</li>`)}</ul></details>`}
+      ${b.warnings.length === 0 ? nothing : html`<details><summary>${amount(b.warnings.length, "warning")} about the configuration</summary><ul class="sentences">${b.warnings.map((x) => html`<li>${worded(x)}</li>`)}</ul></details>`}
       <ul>${b.groups.map((g) => html`<li class="group">${this.group(g)}</li>`)}</ul>
       ${b.moreGroups > 0 ? html`<p class="faint section">${amount(b.moreGroups, "further group")} left out.</p>` : nothing}`;
   }
@@ -117,9 +116,9 @@ export class Backtest extends PanelElement {
   private group(g: Group): TemplateResult {
     const bad = contradicted(g);
     const by = (did: string, ids: readonly string[]): TemplateResult | typeof nothing => (ids.length === 0 ? nothing : html`<p class="quiet">${did} by ${ids.map((id) => personText(id, this.shell.you)).join(", ")}.</p>`);
-    const rule = (label: string, text: string): TemplateResult | typeof nothing => (text === "" ? nothing : html`<p class="quiet">${label}: ${plain(oneLine(ruleWords(text), 400))}</p>`);
+    const rule = (label: string, text: string): TemplateResult | typeof nothing => (text === "" ? nothing : html`<p class="quiet">${label}: ${worded(oneLine(ruleWords(text), 400))}</p>`);
     return html`<p class="row"><span class="chip ${bad ? "bad" : (TONES[g.outcome] ?? "")}">${groupTitle(g)}</span><span class="of"><b>${g.count.toLocaleString()}</b> · ${kindWords(g.kind)} of <span class="name">${authorText(g.participant)}</span></span></p>
-      ${by("Rejected", g.rejectedBy)} ${by("Approved", g.approvedBy)} ${rule("Rule", g.rule)} ${g.why === "" ? nothing : html`<p class="quiet">${plain(oneLine(g.why, 400))}</p>`} ${rule("In force", g.before)}
+      ${by("Rejected", g.rejectedBy)} ${by("Approved", g.approvedBy)} ${rule("Rule", g.rule)} ${g.why === "" ? nothing : html`<p class="quiet">${worded(oneLine(g.why, 400))}</p>`} ${rule("In force", g.before)}
       ${g.examples.length === 0 ? nothing : html`<details ?open=${bad}><summary>${g.examples.length < g.count ? amount(g.examples.length, "example") : amount(g.count, "envelope")}</summary>${examples(this.shell, g.examples)}</details>`}`;
   }
 }

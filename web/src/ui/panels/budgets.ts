@@ -1,7 +1,7 @@
 /** What participants may use today before their calls have to be proposed, what they have used, and the extension of budgets. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
-import { type Budget, type Budgets as Report, type Limit, extension, figure, loopWords, readBudgets, unitOf, usedOf } from "../../core/budgets.js";
+import { type Budget, type Budgets as Report, type Limit, SPACE, extension, figure, loopWords, readBudgets, unitOf, usedOf } from "../../core/budgets.js";
 import { extendBudget } from "../../core/panel-drafts.js";
 import type { Draft, Millis, ParticipantID } from "@sdk/types.js";
 import { authorText } from "../author.js";
@@ -55,6 +55,7 @@ export class Budgets extends PanelElement {
   declare private open: ParticipantID | null;
   declare private most: number;
   private readonly report = new Loaded(this, readBudgets);
+  private shownFor: unknown = null;
   /** The end of the day after which the budgets were last loaded. */
   private ended: Millis = 0;
 
@@ -73,6 +74,17 @@ export class Budgets extends PanelElement {
 
   private load(): void {
     void this.report.load(() => this.shell.get("budgets"));
+  }
+
+  /** Opens the form that the parameters ask for, once. */
+  protected override willUpdate(): void {
+    const { value } = this.report;
+    if (value === null || this.shownFor === this.params) return;
+    this.shownFor = this.params;
+    const at = value.budgets.findIndex((b) => (b.id || SPACE) === this.params?.["extend"] && b.mayExtend);
+    if (at < 0) return;
+    this.open = value.budgets[at]?.id ?? null;
+    this.most = Math.max(this.most, at + 1);
   }
 
   protected override render(): TemplateResult {
@@ -98,12 +110,13 @@ export class Budgets extends PanelElement {
 
   private extending(r: Report, b: Budget, name: string): TemplateResult {
     if (this.open !== b.id) return html`<p><button class="button small" data-budget=${b.id} aria-label=${`Extend the budget: ${name}`} @click=${() => (this.open = b.id)}>Extend…</button></p>`;
+    const [first] = b.limits;
     return html`<meup-reason-form
       .shell=${this.shell}
       .words=${`Until ${clock(r.until)} more may be used ${b.id === "" ? "in this space" : `by ${who(b.id)}`} without a question.`}
       .fields=${html`<div class="row">
-        <label class="field-label grow">Amount<input class="field" name="amount" type="number" inputmode="decimal" min="0" step="any" required /></label>
-        <label class="field-label">Unit<select name="unit">${b.limits.map((l) => html`<option value=${l.of}>${unitOf(l)}</option>`)}</select></label>
+        <label class="field-label grow">Amount<input class="field" name="amount" type="number" inputmode="decimal" min=${least(first)} step=${stepOf(first)} required /></label>
+        <label class="field-label">Unit<select name="unit" @change=${(e: Event) => chooseUnit(b, e.target as HTMLSelectElement)}>${b.limits.map((l) => html`<option value=${l.of}>${unitOf(l)}</option>`)}</select></label>
       </div>`}
       .draft=${(reason: string, data: FormData): Draft => extended(b, data, reason)}
       .action=${"Extend"}
@@ -117,11 +130,26 @@ export class Budgets extends PanelElement {
   }
 }
 
-/** The envelope of a form. Of tokens and calls there are only whole ones. */
+/** Of tokens and calls there are only whole ones. */
+function stepOf(l: Limit | undefined): string {
+  return l?.of === "cost" ? "any" : "1";
+}
+
+function least(l: Limit | undefined): string {
+  return l?.of === "cost" ? "0" : "1";
+}
+
+function chooseUnit(b: Budget, unit: HTMLSelectElement): void {
+  const l = b.limits.find((x) => x.of === unit.value);
+  const amount = unit.form?.elements.namedItem("amount");
+  if (amount instanceof HTMLInputElement) Object.assign(amount, { min: least(l), step: stepOf(l) });
+}
+
+/** The envelope of a form. */
 function extended(b: Budget, data: FormData, reason: string): Draft {
   const l = b.limits.find((x) => x.of === data.get("unit")) ?? (b.limits[0] as Limit);
   const amount = Number(data.get("amount"));
-  return extendBudget(b.id, extension(l, l.of === "cost" ? amount : Math.ceil(amount)), reason);
+  return extendBudget(b.id, extension(l, amount), reason);
 }
 
 /** How much of a limit is used. */

@@ -11,9 +11,9 @@ import { define } from "../element.js";
 import { argsLine, longText, moment, shortMoment } from "../format.js";
 import { PanelElement, type Shell } from "../panel.js";
 import { shared } from "../styles.js";
-import { brief, plain, who } from "../text.js";
+import { who } from "../text.js";
 import { Loaded } from "./loaded.js";
-import { envelopeButton, exact, parts, refused } from "./parts.js";
+import { envelopeButton, exact, parts, reasonWords, refused, unmarked, worded } from "./parts.js";
 
 /** Decisions per page. */
 const PAGE = 20;
@@ -97,11 +97,11 @@ export class Decisions extends PanelElement {
         <time title=${moment(d.at)}>${shortMoment(d.at, this.shell.now())}</time>
       </p>
       ${args === "" ? nothing : html`<p class="args">${args}</p>`}
-      <p class="small">${why(d, (id) => personText(id, this.shell.you))}${d.rule === "" || d.by === "participant" ? "." : html`: ${brief(oneLine(ruleWords(d.rule), 400), plain)}`}${d.grant === "" ? nothing : html` <button class="words small" @click=${() => this.shell.open("envelope", { id: d.grant })}>Show the grant</button>`}</p>
-      ${d.reason === "" ? nothing : html`<p class="quiet">${longText(d.reason.replaceAll("_", " "))}</p>`}
+      <p class="small">${why(d, (id) => personText(id, this.shell.you))}${d.rule === "" || d.by === "participant" ? "." : html`: ${worded(oneLine(ruleWords(d.rule), 400))}`}${d.grant === "" ? nothing : html` <button class="words small" @click=${() => this.shell.open("envelope", { id: d.grant })}>Show the grant</button>`}</p>
+      ${d.reason === "" ? nothing : html`<p class="quiet">${longText(reasonWords(d.reason))}</p>`}
       <p class="row">
         <span class="chip ${TONES[d.outcome] ?? ""}">${oneLine(d.outcome, 40)}</span>
-        ${d.today === null ? nothing : html`<span class="chip ${TONES[d.today.verdict] ?? ""}" title=${d.today.rule === "" ? "No rule allows it" : oneLine(ruleWords(d.today.rule), 400)}>today: ${oneLine(d.today.verdict, 40)}</span>`}
+        ${d.today === null ? nothing : html`<span class="chip ${TONES[d.today.verdict] ?? ""}" title=${d.today.rule === "" ? "No rule allows it" : oneLine(unmarked(ruleWords(d.today.rule)), 400)}>today: ${oneLine(d.today.verdict, 40)}</span>`}
         <span class="grow"></span>${envelopeButton(this.shell, d.id)}
       </p>`;
   }

@@ -7,13 +7,13 @@ import { neutral } from "../../core/unicode.js";
 import { personText } from "../author.js";
 import { moment, shortMoment } from "../format.js";
 import type { Shell } from "../panel.js";
-import { envelopeButton, exact } from "./parts.js";
+import { envelopeButton, exact, reasonWords } from "./parts.js";
 
 export function examples(shell: Shell, list: readonly Example[]): TemplateResult {
   return html`<ul class="examples">${list.map(
     (x) => html`<li>
       <p class="what">${exact(x.what)}</p>
-      <p class="fact"><time title=${moment(x.at)}>${shortMoment(x.at, shell.now())}</time>${x.by === "" ? nothing : ` · ${oneLine(x.outcome || "rejected", 40)} by ${personText(x.by, shell.you)}`}${x.reason === "" ? nothing : `: ${oneLine(neutral(x.reason.replaceAll("_", " ")), 200)}`}</p>
+      <p class="fact"><time title=${moment(x.at)}>${shortMoment(x.at, shell.now())}</time>${x.by === "" ? nothing : ` · ${oneLine(x.outcome || "rejected", 40)} by ${personText(x.by, shell.you)}`}${x.reason === "" ? nothing : `: ${oneLine(neutral(reasonWords(x.reason)), 200)}`}</p>
       ${envelopeButton(shell, x.id)}
     </li>`,
   )}</ul>`;

@@ -8,8 +8,8 @@ import { GATEWAY } from "@sdk/types.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
-import { plain, who } from "../text.js";
-import { parts, refused } from "./parts.js";
+import { who } from "../text.js";
+import { parts, refused, worded } from "./parts.js";
 import { type Choice, NO_CHOICE, DURATIONS, capabilitiesOf } from "./right-picker.js";
 import { rightFields } from "./right-fields.js";
 
@@ -68,7 +68,7 @@ export class GrantForm extends PanelElement {
         </select>
       </label>
       <label class="field-label">Reason (visible to everyone)<input class="field" name="reason" maxlength="500" /></label>
-      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.error)}
+      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${worded(x)}</p>`)}</div>`} ${refused(this.error)}
       <div class="row"><button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Granting…" : "Grant access"}</button></div>
     </form>`;
   }

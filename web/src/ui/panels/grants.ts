@@ -12,10 +12,10 @@ import { PanelElement } from "../panel.js";
 import { Ticking } from "../ticker.js";
 import { shared } from "../styles.js";
 import { authorText } from "../author.js";
-import { plain, who } from "../text.js";
+import { who } from "../text.js";
 import { longText } from "../format.js";
 import { OlderState } from "./older-state.js";
-import { amount, parts, envelopeButton, refused, when } from "./parts.js";
+import { amount, parts, envelopeButton, refused, when, worded } from "./parts.js";
 
 /** Maximum number of ended grants shown. */
 const MAX_PAST = 50;
@@ -111,7 +111,7 @@ export class Grants extends PanelElement {
   private head(g: Grant): TemplateResult {
     const by = g.by === this.shell.you ? "you" : authorText(g.by);
     return html`<p><span class="name">${g.recipient === this.shell.you ? "You" : authorText(g.recipient)}</span> <span class="quiet">by ${by}</span> ${when(g.at)}</p>
-      <div class="sentences">${capabilities(g.capabilities).map((x) => html`<p>${plain(x)}</p>`)}</div>
+      <div class="sentences">${capabilities(g.capabilities).map((x) => html`<p>${worded(x)}</p>`)}</div>
       ${g.reason === "" ? nothing : html`<p class="faint">${longText(g.reason)}</p>`}`;
   }
 

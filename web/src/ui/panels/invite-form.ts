@@ -9,8 +9,8 @@ import type { Capability } from "@sdk/types.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
-import { plain, who } from "../text.js";
-import { copy, parts, refused } from "./parts.js";
+import { who } from "../text.js";
+import { copy, parts, refused, worded } from "./parts.js";
 import { rightFields } from "./right-fields.js";
 import { type Choice, NO_CHOICE, DURATIONS, capabilitiesOf } from "./right-picker.js";
 
@@ -64,7 +64,7 @@ export class InviteForm extends PanelElement {
           ${DURATIONS.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
         </select>
       </label>
-      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.error)}
+      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${worded(x)}</p>`)}</div>`} ${refused(this.error)}
       <div class="row"><button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Inviting…" : "Invite"}</button></div>
     </form>`;
   }

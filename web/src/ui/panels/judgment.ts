@@ -82,20 +82,27 @@ export class Judgment extends LitElement {
     const [sign, words] = SAYS[o.verdict];
     const own = o.from === p.decidedBy;
     return html`<div class="opinion">
-      ${icon(sign)}<span><b>${authorText(o.from)}</b> ${own ? "gave its grounds" : words}${o.reason === "" ? "." : html`: ${longText(o.reason)}`}</span>${envelopeButton(this.shell, o.id)}
+      ${icon(sign)}<span><b>${authorText(o.from)}</b> ${own ? "gave its grounds" : words}${o.reason === "" ? "." : html`: ${longText(o.reason)}`} ${own ? this.wrong(p) : nothing}</span>${envelopeButton(this.shell, o.id)}
     </div>`;
   }
 
+  /** The user may say that the decision of a reviewer was wrong, and nobody has. */
+  private mayUndo(p: Proposal): boolean {
+    const { roles } = this.deciding;
+    return roles?.reviewers.includes(p.decidedBy) === true && p.undone === null && p.decision !== "" && this.shell.may("reviewer.demote") && waitOf(roles, this.shell.you) !== null && !this.shell.past;
+  }
+
+  private wrong(p: Proposal): TemplateResult | typeof nothing {
+    return this.mayUndo(p) && this.asking !== true ? html`<button class="words small wrong" @click=${() => (this.asking = true)}>That was wrong…</button>` : nothing;
+  }
+
+  /** What is said about the decision: by whom, unless the grounds of the reviewer say it, and whether it was wrong. */
   private letThrough(p: Proposal): TemplateResult | typeof nothing {
     const { roles } = this.deciding;
     if (p.undone !== null) return html`<p class="let-through undone"><span><b>${p.undone.by === this.shell.you ? "You" : authorText(p.undone.by)}</b> said that this ${p.status === "rejected" ? "rejection" : "approval"} was wrong${p.undone.reason === "" ? "." : html`: ${longText(p.undone.reason)}`}</span>${envelopeButton(this.shell, p.undone.id)}</p>`;
     if (roles === null || p.decision === "" || !roles.reviewers.includes(p.decidedBy)) return nothing;
-    const may = this.shell.may("reviewer.demote") && waitOf(roles, this.shell.you) !== null && !this.shell.past;
-    return html`<div class="let-through">
-        <span>${p.status === "rejected" ? "Rejected" : "Let through"} by the reviewer <b>${authorText(p.decidedBy)}</b>.</span>
-        ${may && this.asking !== true ? html`<button class="words small wrong" @click=${() => (this.asking = true)}>That was wrong…</button>` : nothing}
-      </div>
-      ${may && this.asking === true
+    return html`${p.opinions.some((o) => o.from === p.decidedBy) ? nothing : html`<div class="let-through"><span>${p.status === "rejected" ? "Rejected" : "Let through"} by the reviewer <b>${authorText(p.decidedBy)}</b>.</span> ${this.wrong(p)}</div>`}
+      ${this.mayUndo(p) && this.asking === true
         ? html`<meup-reason-form
             .shell=${this.shell}
             .draft=${(reason: string) => demote(p.decidedBy, reason, p.decision)}

@@ -5,7 +5,7 @@ import type { ReactiveController, ReactiveControllerHost } from "lit";
 /** The longest wait for a response that is computed from the log, milliseconds. */
 export const COMPUTED = 300_000;
 
-export class Loaded<T> implements ReactiveController {
+export class Loaded<T, R = unknown> implements ReactiveController {
   /** The last response; null before the first. */
   value: T | null = null;
   /** Why the last request failed. */
@@ -15,7 +15,7 @@ export class Loaded<T> implements ReactiveController {
 
   constructor(
     private readonly host: ReactiveControllerHost,
-    private readonly read: (v: unknown) => T,
+    private readonly read: (v: R) => T,
   ) {
     host.addController(this);
   }
@@ -23,7 +23,7 @@ export class Loaded<T> implements ReactiveController {
   hostConnected(): void {}
 
   /** Requests a response; only that of the last request counts. Returns it; null if there is none. Never rejects. */
-  async load(request: () => Promise<unknown>): Promise<T | null> {
+  async load(request: () => Promise<R>): Promise<T | null> {
     const mine = ++this.requests;
     this.loading = true;
     this.host.requestUpdate();

@@ -2,17 +2,19 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { capabilities } from "../../core/capabilities.js";
+import { capabilities, heldNow } from "../../core/capabilities.js";
+import { inForce } from "../../core/reduce/rights.js";
 import type { Participant } from "../../core/state.js";
 import { imitatesPage, lookalikes } from "../../core/unicode.js";
 import { GATEWAY } from "@sdk/types.js";
 import { define } from "../element.js";
 import { EVERYTHING, PanelElement } from "../panel.js";
+import { Ticking } from "../ticker.js";
 import { isFiltering } from "../view-filter.js";
 import { shared } from "../styles.js";
 import { plain, who } from "../text.js";
 import { limitSentences } from "./limits.js";
-import { amount, monogram, parts, when } from "./parts.js";
+import { amount, monogram, parts, when, worded } from "./parts.js";
 
 /** Maximum number of offline participants shown initially. */
 const MAX_OFFLINE = 50;
@@ -81,6 +83,17 @@ export class Participants extends PanelElement {
   declare private showAll: boolean;
   private shownFor: unknown = null;
 
+  constructor() {
+    super();
+    let ended = 0;
+    new Ticking(this, () => {
+      const grants = [...this.shell.state.grants.values()];
+      const before = ended;
+      ended = grants.filter((g) => !inForce(g, this.shell.now())).length;
+      if (ended !== before) this.requestUpdate();
+    });
+  }
+
   protected override render(): TemplateResult {
     const all = [...this.shell.state.participants.values()].filter((p) => p.id !== GATEWAY);
     const here = all.filter((p) => p.present).sort((a, b) => Number(b.id === this.shell.you) - Number(a.id === this.shell.you) || a.id.localeCompare(b.id));
@@ -134,8 +147,8 @@ export class Participants extends PanelElement {
 
   private rights(p: Participant): TemplateResult {
     if (p.capabilities.length === 0 && !p.present) return html`<p class="faint">Capabilities are unknown while offline.</p>`;
-    const lines = capabilities(p.capabilities);
-    const list = (of: readonly string[]): TemplateResult => html`<div class="sentences">${of.map((x) => html`<p>${plain(x)}</p>`)}</div>`;
+    const lines = capabilities(heldNow(p, this.shell.state.grants.values(), this.shell.now()));
+    const list = (of: readonly string[]): TemplateResult => html`<div class="sentences">${of.map((x) => html`<p>${worded(x)}</p>`)}</div>`;
     if (lines.length <= FEW) return list(lines);
     return html`<details ?open=${this.params?.["id"] === p.id}><summary>${lines.length} capabilities</summary>${list(lines)}</details>`;
   }

@@ -1,12 +1,13 @@
 /** Elements and styles that several panels share. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
+import { ref } from "lit/directives/ref.js";
 import { suspicious, visible } from "../../core/unicode.js";
 import type { Millis, ParticipantID } from "@sdk/types.js";
 import { icon } from "../icons.js";
 import { NARROW, type Shell } from "../panel.js";
 import { monogramStyles } from "../monogram.js";
-import { who } from "../text.js";
+import { plain, who } from "../text.js";
 import { clock, moment } from "../format.js";
 
 /** An invisible character as `visible` spells it. */
@@ -17,6 +18,21 @@ export function exact(text: string): unknown {
   const shown = visible(text);
   if (!suspicious(text)) return shown;
   return shown.split(ESCAPED).map((x) => (ESCAPED.test(x) ? html`<mark title="Invisible character">${x}</mark>` : x));
+}
+
+/** Renders words of the gateway or about capabilities: code between backticks as code, everything else as it is. */
+export function worded(text: string): unknown {
+  return text.split(/(`[^`\n]+`)/u).map((x, i) => (i % 2 === 1 ? html`<code>${exact(x.slice(1, -1))}</code>` : plain(x)));
+}
+
+/** The same without the backticks, where there can be no markup. */
+export function unmarked(text: string): string {
+  return visible(text.replace(/`([^`\n]+)`/gu, "$1"));
+}
+
+/** The reason of a decision: a code as words, anything else as it is. */
+export function reasonWords(reason: string): string {
+  return /^[a-z]+(?:_[a-z]+)+$/u.test(reason) ? reason.replaceAll("_", " ") : reason;
 }
 
 /** Copies a text and shows a notification. */
@@ -65,9 +81,14 @@ export function names(shell: Shell, ids: readonly ParticipantID[]): string {
   return ids.map((id) => (id === shell.you ? "you" : who(id))).join(", ");
 }
 
-/** An error message, also announced to screen readers. */
+/** An error message, also announced to screen readers. It comes into view. */
 export function refused(words: string): TemplateResult | typeof nothing {
-  return words === "" ? nothing : html`<p class="refused" role="alert">${words}</p>`;
+  return words === "" ? nothing : html`<p class="refused" role="alert" ${ref(showWhole)}>${words}</p>`;
+}
+
+/** Scrolls until a new element is visible, once it has its place. */
+export function showWhole(x: Element | undefined): void {
+  if (x !== undefined) requestAnimationFrame(() => x.scrollIntoView({ block: "nearest" }));
 }
 
 /** The styles of these elements. */

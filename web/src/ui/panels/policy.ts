@@ -64,7 +64,7 @@ export class Policy extends PanelElement {
       ${part === "reviewers"
         ? html`<meup-reviewers .shell=${shell} .state=${state}></meup-reviewers>`
         : part === "budgets"
-          ? html`<meup-budgets .shell=${shell} .state=${state}></meup-budgets>`
+          ? html`<meup-budgets .shell=${shell} .state=${state} .params=${this.params}></meup-budgets>`
           : part === "claims"
             ? html`<meup-claims .shell=${shell} .state=${state}></meup-claims>`
             : part === "suggestions"

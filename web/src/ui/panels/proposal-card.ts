@@ -3,7 +3,8 @@
 import { LitElement, type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { guard } from "lit/directives/guard.js";
 import { look } from "@sdk/json.js";
-import { withdraw } from "../../core/panel-drafts.js";
+import { SPACE } from "../../core/budgets.js";
+import { revoke, withdraw } from "../../core/panel-drafts.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
 import type { Draft } from "@sdk/types.js";
 import { lookalikes, suspicious } from "../../core/unicode.js";
@@ -161,8 +162,9 @@ export class ProposalCard extends LitElement {
     }
     const { present = false } = this.state.participants.get(p.from) ?? {};
     const gone = present || p.from === this.shell.you ? nothing : html`<p class="faint">${authorText(p.from)} is offline and may not see the decision.</p>`;
-    const { because } = this.standing;
-    return html`${because === "" ? nothing : html`<p class="warning">${plain(because)}; continue? <button class="words small" @click=${() => this.shell.open("policy", { part: "budgets" })}>Show budgets</button></p>`}${gone}${p.from === this.shell.you ? this.own(p) : this.others(p)}`;
+    const { because, extendable } = this.standing;
+    const budgets = extendable === null ? html`<button class="words small" @click=${() => this.shell.open("policy", { part: "budgets" })}>Show budgets</button>` : html`<button class="words small" @click=${() => this.shell.open("policy", { part: "budgets", extend: extendable || SPACE })}>Extend…</button>`;
+    return html`${because === "" ? nothing : html`<p class="warning">${plain(because)}; continue? ${budgets}</p>`}${gone}${p.from === this.shell.you ? this.own(p) : this.others(p)}`;
   }
 
   private own(p: Proposal): TemplateResult {
@@ -179,7 +181,7 @@ export class ProposalCard extends LitElement {
     const no = decide || shell.may("mcp.reject");
     if (!call && !no) return html`<p class="quiet">You cannot decide this: you may neither call tools nor reject proposals.</p>`;
     if (!call) return html`<div class="row"><button class="button bad" ?disabled=${this.busy} @click=${this.startRejecting}>Reject…</button></div><p class="faint">You can reject this. Approving it requires the right to call tools.</p>`;
-    return html`<meup-approve-form .shell=${shell} .proposal=${p} .state=${this.state} .busy=${this.busy === true} .mayReject=${no} @approval=${(e: CustomEvent<Approval>) => void this.approve(e.detail)} @reject=${this.startRejecting} @editing=${(e: CustomEvent<boolean>) => (this.editing = e.detail)}></meup-approve-form>`;
+    return html`<meup-approve-form .shell=${shell} .proposal=${p} .state=${this.state} .busy=${this.busy === true} .mayReject=${no} .allowed=${this.standing.because !== ""} @approval=${(e: CustomEvent<Approval>) => void this.approve(e.detail)} @reject=${this.startRejecting} @editing=${(e: CustomEvent<boolean>) => (this.editing = e.detail)}></meup-approve-form>`;
   }
 
   /** Says who decides in place of the user, or from when on the user does; "" if the user may decide now. */
@@ -222,17 +224,37 @@ export class ProposalCard extends LitElement {
     });
   };
 
-  /** Sends the approval, then the grant that goes with it. */
+  /**
+   * Sends the grant that goes with an approval, then the approval: an agent that goes on at once has
+   * the grant by then. If the approval is refused, the grant is revoked.
+   */
   private async approve({ request, grant }: Approval): Promise<void> {
-    if (!(await this.send(request)) || grant === null) return;
+    if (!this.guarded()) return;
+    if (grant === null) {
+      await this.deliver(request);
+      return;
+    }
+    this.busy = true;
+    const { from } = this.proposal;
     const granted = await this.shell.send(grant);
-    const whom = who(this.proposal.from);
-    this.shell.toast(granted.ok ? `Approved, and access granted to ${whom}` : `Approved once. No access for ${whom}: ${granted.refusal}`);
+    const approved = await this.deliver(request);
+    if (approved) this.shell.toast(granted.ok ? `Approved, and access granted to ${who(from)}` : `Approved once. No access for ${who(from)}: ${granted.refusal}`);
+    if (approved || !granted.ok) return;
+    const revoked = await this.shell.send(revoke(from, granted.id, "the approval was refused"));
+    if (!revoked.ok) this.error += ` ${who(from)} keeps the access that was granted: ${revoked.refusal}`;
   }
 
-  private async send(draft: Draft): Promise<boolean> {
+  private async send(draft: Draft): Promise<void> {
+    if (this.guarded()) await this.deliver(draft);
+  }
+
+  /** Reports whether the user has seen what is decided. */
+  private guarded(): boolean {
     this.error = this.guard.refusal(this.content(this.proposal));
-    if (this.error !== "") return false;
+    return this.error === "";
+  }
+
+  private async deliver(draft: Draft): Promise<boolean> {
     this.busy = true;
     const sent = await this.shell.send(draft);
     this.busy = false;

@@ -7,7 +7,7 @@ import { icon } from "../icons.js";
 import { personText } from "../author.js";
 import { pretty } from "../text.js";
 import { longText } from "../format.js";
-import { exact, when } from "./parts.js";
+import { exact, reasonWords, when } from "./parts.js";
 import { shownResult } from "../../core/outcome.js";
 import { argsDifference } from "./proposal-args.js";
 
@@ -48,7 +48,7 @@ export function renderOutcome(p: Proposal, you: string): TemplateResult {
 
 function reason(p: Proposal): TemplateResult | typeof nothing {
   if (p.status === "approved" || p.status === "expired" || (p.reason === "" && p.explanation === "")) return nothing;
-  const word = p.reason === "other" && p.explanation !== "" ? "" : p.reason.replaceAll("_", " ");
+  const word = p.reason === "other" && p.explanation !== "" ? "" : reasonWords(p.reason);
   return html`<p class="small">${longText(word)}${p.explanation === "" ? nothing : html`${word === "" ? "" : ": "}${longText(p.explanation)}`}</p>`;
 }
 

@@ -5,7 +5,7 @@ import type { Draft } from "@sdk/types.js";
 import { define } from "../element.js";
 import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
-import { parts, refused } from "./parts.js";
+import { parts, refused, showWhole } from "./parts.js";
 
 /** Emits `sent`, and `closed` after it was sent or canceled. */
 export class ReasonForm extends LitElement {
@@ -55,6 +55,7 @@ export class ReasonForm extends LitElement {
 
   protected override firstUpdated(): void {
     this.renderRoot.querySelector("input")?.focus();
+    showWhole(this);
   }
 
   private async submit(e: Event): Promise<void> {

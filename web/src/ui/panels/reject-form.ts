@@ -7,7 +7,7 @@ import { define } from "../element.js";
 import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
 import { who } from "../text.js";
-import { parts } from "./parts.js";
+import { parts, showWhole } from "./parts.js";
 
 /** Labels of the protocol's reasons. */
 const WORDS: Readonly<Record<(typeof REJECT_REASONS)[number], string>> = {
@@ -49,7 +49,7 @@ export class RejectForm extends LitElement {
           ${REJECT_REASONS.map((r) => html`<option value=${r}>${WORDS[r]}</option>`)}
         </select>
       </label>
-      <label class="field-label">Message to ${who(this.proposal.from)}
+      <label class="field-label">Message to ${who(this.proposal.from)}, instead of the reason
         <textarea name="words" rows="2" maxlength="2000" aria-invalid=${this.messageMissing === true ? "true" : "false"} @input=${() => (this.messageMissing = false)}></textarea>
       </label>
       ${this.messageMissing === true ? html`<p class="refused" role="alert">Enter a message.</p>` : nothing}
@@ -62,6 +62,7 @@ export class RejectForm extends LitElement {
 
   protected override firstUpdated(): void {
     this.renderRoot.querySelector("textarea")?.focus();
+    showWhole(this);
   }
 
   private readonly submit = (e: Event): void => {

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { capability } from "../../core/capabilities.js";
-import { type Decider, type Deciders, type Promotion, type Tally, portion, readDeciders, rolesOf, waitOf } from "../../core/deciders.js";
+import { type Decider, type Deciders, type Promotion, type Tally, portion, readDeciders, rolesOf, waitOf, withChanges } from "../../core/deciders.js";
 import { demote, promote } from "../../core/panel-drafts.js";
 import type { SpaceState } from "../../core/state.js";
 import { callDuration, duration } from "../../core/time.js";
@@ -14,7 +14,7 @@ import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { plain, who } from "../text.js";
 import { COMPUTED, Loaded } from "./loaded.js";
-import { barStyles, envelopeButton, exact, monogram, parts, refused } from "./parts.js";
+import { barStyles, envelopeButton, exact, monogram, parts, refused, worded } from "./parts.js";
 import { since, spanField, spanStyles } from "./span.js";
 import "./reason-form.js";
 
@@ -102,7 +102,7 @@ export class Reviewers extends PanelElement {
   declare private days: number;
   /** The reviewer whose promotion or demotion awaits confirmation. */
   declare private asking: ParticipantID;
-  private readonly loaded = new Loaded(this, readDeciders);
+  private readonly loaded = new Loaded(this, (v: { readonly head: number; readonly report: unknown }) => ({ head: v.head, deciders: readDeciders(v.report) }));
   /** What the scores depend on, when they were last requested. */
   private scored = "";
   private later: ReturnType<typeof setTimeout> | undefined;
@@ -129,12 +129,14 @@ export class Reviewers extends PanelElement {
   }
 
   private load(): void {
-    void this.loaded.load(() => this.shell.get(`deciders?${since(this.days)}`, COMPUTED));
+    const { head } = this.shell.state;
+    void this.loaded.load(async () => ({ head, report: await this.shell.get(`deciders?${since(this.days)}`, COMPUTED) }));
   }
 
   protected override render(): TemplateResult {
-    const { value: d, error, loading } = this.loaded;
-    if (d === null) return html`${refused(error)}${error === "" ? html`<p class="empty" role="status">Loading…</p>` : nothing}`;
+    const { value, error, loading } = this.loaded;
+    if (value === null) return html`${refused(error)}${error === "" ? html`<p class="empty" role="status">Loading…</p>` : nothing}`;
+    const d = withChanges(value.deciders, this.shell.envelopes, value.head);
     return html`${refused(error)}
       <p class="row">${spanField(this.days, this.choose)}</p>
       ${d.configured ? nothing : html`<p class="quiet">The configuration names no deciders: everybody with the right to decide does.</p>`}
@@ -253,7 +255,7 @@ function needs(p: Promotion): TemplateResult {
 
 /** Patterns of proposed calls as sentences; without a kind, mcp.request is meant. */
 function patterns(list: readonly Payload[]): TemplateResult {
-  return html`<div class="sentences">${list.map((p) => html`<p>${plain(capability({ kind: "mcp.request", ...p } as CapabilityRule).replace(/^May call tools(?:, but only )?/u, "Calls: "))}</p>`)}</div>`;
+  return html`<div class="sentences">${list.map((p) => html`<p>${worded(capability({ kind: "mcp.request", ...p } as CapabilityRule).replace(/^May call tools(?:, but only )?/u, "Calls: "))}</p>`)}</div>`;
 }
 
 define("meup-reviewers", Reviewers);

@@ -1,13 +1,14 @@
 /**
  * What the gateway knows of proposals that the log does not show: that one was settled by an envelope to
  * others, which the user may not see, and why one is asked for although the rules allow the call. It is
- * asked when a proposal is shown, when something happened to it, and when the user comes to it.
+ * asked when a proposal is shown, when something happened to it or to a budget, and when the user comes to it.
  */
 
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 import { arr, bool, count, field, obj, str } from "@sdk/read.js";
+import { type Budget, readBudgets } from "../../core/budgets.js";
 import type { Proposal } from "../../core/state.js";
-import type { ID, Millis, Payload } from "@sdk/types.js";
+import type { ID, Millis, ParticipantID, Payload } from "@sdk/types.js";
 import type { Shell } from "../panel.js";
 
 /** How long to wait for further proposals, and after an opinion for the decision that may follow it, milliseconds. */
@@ -25,17 +26,32 @@ const MAX_KNOWN = 10_000;
 class Inquiry {
   /** Why proposals are asked for. */
   readonly because = new Map<ID, string>();
+  /** Budgets that the user may extend, if one is why a proposal is asked for. */
+  budgets: readonly Budget[] = [];
   readonly hosts = new Set<ReactiveControllerHost>();
   /** What was known of the proposals that were asked about, and when. */
   private readonly asked = new Map<ID, { readonly known: string; readonly at: Millis }>();
   private readonly wanted = new Map<ID, number>();
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** The newest envelope that was looked at, and the newest extension of a budget. */
+  private seen = 0;
+  private extended = 0;
 
   constructor(private readonly shell: Shell) {}
 
+  /** Looks for extensions of budgets among the envelopes that have arrived. */
+  look(): void {
+    const { envelopes, state } = this.shell;
+    const { seen } = this;
+    this.seen = state.head;
+    for (let i = envelopes.length - 1; i >= 0 && (envelopes[i]?.seq ?? 0) > seen; i--) {
+      if (envelopes[i]?.kind === "budget.extend") this.extended = Math.max(this.extended, envelopes[i]?.seq ?? 0);
+    }
+  }
+
   /** Asks about an undecided proposal, unless nothing has happened to it since; `after` is when an older response does not count. */
   about(p: Proposal, after: Millis): void {
-    const known = `${p.status} ${p.opinions.length}`;
+    const known = `${p.status} ${p.opinions.length} ${this.extended}`;
     const before = this.asked.get(p.id);
     const now = performance.now();
     if (before?.known === known && before.at > after) return;
@@ -57,6 +73,8 @@ class Inquiry {
       if (bool(field(page, "has_more")) !== true) break;
       before = `&before=${count(field(page, "next")) ?? 0}`;
     }
+    const asks = [...this.because.values()].some((x) => x !== "") && this.shell.may("budget.extend");
+    this.budgets = asks ? readBudgets(await this.shell.get("budgets").catch(() => null)).budgets.filter((b) => b.mayExtend) : [];
     for (const h of this.hosts) h.requestUpdate();
   }
 
@@ -87,6 +105,12 @@ export class Standing implements ReactiveController {
     return inquiryOf(this.host.shell).because.get(this.host.proposal.id) ?? "";
   }
 
+  /** The participant whose budget is the reason and may be extended by the user ("": that of the space); null: there is none. */
+  get extendable(): ParticipantID | null {
+    const { because } = this;
+    return because === "" ? null : (inquiryOf(this.host.shell).budgets.find((b) => b.asks === because)?.id ?? null);
+  }
+
   hostConnected(): void {
     this.host.addEventListener("pointerenter", this.come);
     this.host.addEventListener("focusin", this.come);
@@ -101,7 +125,9 @@ export class Standing implements ReactiveController {
   }
 
   hostUpdate(): void {
-    inquiryOf(this.host.shell).hosts.add(this.host);
+    const inquiry = inquiryOf(this.host.shell);
+    inquiry.hosts.add(this.host);
+    inquiry.look();
     this.ask(-Infinity);
   }
 

@@ -2,17 +2,17 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { capabilities } from "../../core/capabilities.js";
-import { type Left, type Suggestion, type Suggestions as Report, type Unused, acceptance, proof, readSuggestions, support } from "../../core/policy.js";
+import { type Left, type Suggestion, type Suggestions as Report, type Unused, acceptance, proof, readSuggestions, sentence, support, withTimes } from "../../core/policy.js";
 import type { Capability, Draft } from "@sdk/types.js";
 import { authorText, personText } from "../author.js";
 import { define } from "../element.js";
 import { shortMoment } from "../format.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
-import { brief, plain, pretty, who } from "../text.js";
+import { plain, pretty, who } from "../text.js";
 import { exampleStyles, examples } from "./examples.js";
 import { COMPUTED, Loaded } from "./loaded.js";
-import { amount, copy, envelopeButton, exact, parts, refused } from "./parts.js";
+import { amount, copy, envelopeButton, exact, parts, refused, showWhole, worded } from "./parts.js";
 import { since, spanField, spanStyles } from "./span.js";
 import "./reason-form.js";
 import { DURATIONS, NO_CHOICE, capabilitiesOf } from "./right-picker.js";
@@ -130,12 +130,12 @@ export class Suggestions extends PanelElement {
       ${r.dismissed === 0 ? nothing : html`<p class="faint section">${amount(r.dismissed, "suggestion")} left out, because somebody dismissed ${r.dismissed === 1 ? "it" : "them"}.</p>`}
       ${r.partial ? html`<p class="faint section">The log was read back to ${shortMoment(r.since, this.shell.now())} only.</p>` : nothing}
       ${r.left.length === 0 ? nothing : html`<details class="section"><summary>Left to people: ${amount(r.left.length, "kind of call", "kinds of calls")}</summary><div class="cards">${r.left.map((x) => this.left(x))}</div></details>`}
-      ${r.unusedUnknown !== "" ? html`<p class="faint section">It is not known which rights nobody used: ${plain(r.unusedUnknown)}.</p>` : r.unused.length === 0 ? nothing : html`<details class="section"><summary>${amount(r.unused.length, "right")} that nobody used</summary><div class="cards">${r.unused.map((x) => this.unused(x))}</div></details>`}
+      ${r.unusedUnknown !== "" ? html`<p class="faint section">It is not known which rights nobody used: ${plain(withTimes(r.unusedUnknown, (at) => shortMoment(at, this.shell.now())))}.</p>` : r.unused.length === 0 ? nothing : html`<details class="section"><summary>${amount(r.unused.length, "right")} that nobody used</summary><div class="cards">${r.unused.map((x) => this.unused(x))}</div></details>`}
       ${r.unseen > 0 ? html`<p class="faint section">${amount(r.unseen, "entry", "entries")} that you may not see ${r.unseen === 1 ? "is" : "are"} missing here.</p>` : nothing}`;
   }
 
   private rule(s: Suggestion): TemplateResult {
-    return html`<span class="words-of">${s.denies ? "Deny everybody" : html`Allow ${authorText(s.participant)}`}: ${brief(s.words)}</span>`;
+    return html`<span class="words-of">${s.denies ? "Deny everybody" : html`Allow ${authorText(s.participant)}`}: ${worded(s.words)}</span>`;
   }
 
   private card(s: Suggestion): TemplateResult {
@@ -143,13 +143,14 @@ export class Suggestions extends PanelElement {
     return html`<article class="card" aria-label=${`${s.denies ? "Deny everybody" : `Allow ${who(s.participant)}`} ${who(s.tool)}`}>
       <p>${this.rule(s)}</p>
       <p class="quiet">${support(s, name)}${s.denies ? `, proposed mostly by ${name(s.participant)}` : ""}. ${proof(s)}</p>
-      ${this.decided("Supporting", s.supporting)} ${this.decided(s.denies ? "Approved, and not matched" : "Not approved, and not matched", s.contradicting)} ${s.patch === "" ? nothing : this.patch(s)}
+      ${this.decided("Supporting", s.supporting, s.denies ? s.rejected : s.approved)} ${this.decided(s.denies ? "Approved, and not matched" : "Not approved, and not matched", s.contradicting)} ${s.patch === "" ? nothing : this.patch(s)}
       ${this.open !== s.id ? this.actions(s) : this.how === "dismiss" ? this.dismissal(s) : this.form(s)}
     </article>`;
   }
 
-  private decided(title: string, list: Suggestion["supporting"]): TemplateResult | typeof nothing {
-    return list.length === 0 ? nothing : html`<details><summary>${title}: ${amount(list.length, "call")}</summary>${examples(this.shell, list)}</details>`;
+  /** Decided calls; `all` is how many there are, of which the list may have some. */
+  private decided(title: string, list: Suggestion["supporting"], all = list.length): TemplateResult | typeof nothing {
+    return list.length === 0 ? nothing : html`<details><summary>${title}: ${list.length < all ? `${list.length} of ${amount(all, "call")} shown` : amount(list.length, "call")}</summary>${examples(this.shell, list)}</details>`;
   }
 
   private patch(s: Suggestion): TemplateResult {
@@ -182,7 +183,7 @@ export class Suggestions extends PanelElement {
       ${this.how === "edit"
         ? html`<label class="field-label">Capabilities as JSON<textarea name="patterns" spellcheck="false" autocapitalize="off" maxlength="32000" .value=${pretty(s.capabilities)}></textarea></label>
             <p class="faint">What you change here has not been tried on the log.</p>`
-        : html`<div class="sentences" role="group" aria-label="Summary">${capabilities(s.capabilities).map((x) => html`<p>${plain(x)}</p>`)}</div>`}
+        : html`<div class="sentences" role="group" aria-label="Summary">${capabilities(s.capabilities).map((x) => html`<p>${worded(x)}</p>`)}</div>`}
       <label class="field-label">Duration
         <select name="seconds" @change=${(e: Event) => (this.seconds = Number((e.target as HTMLSelectElement).value))}>
           ${DURATIONS.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
@@ -205,6 +206,7 @@ export class Suggestions extends PanelElement {
       const field = this.renderRoot.querySelector<HTMLTextAreaElement | HTMLSelectElement>("form :is(textarea, select)");
       if (field instanceof HTMLTextAreaElement) field.setSelectionRange(0, 0);
       field?.focus();
+      showWhole(field?.form ?? undefined);
     });
   }
 
@@ -239,15 +241,15 @@ export class Suggestions extends PanelElement {
       return;
     }
     const time = this.seconds > 0 ? html`for ${DURATIONS.find(([n]) => n === this.seconds)?.[1]}` : "until it is revoked";
-    const what = written === undefined ? brief(s.words) : capabilities(rights).map((x) => html` ${plain(x)}`);
+    const what = written === undefined ? worded(s.words) : capabilities(rights).map((x) => html` ${worded(x)}`);
     this.end(s, html`Granted to ${authorText(s.participant)} ${time}: ${what}`);
   }
 
   private left(x: Left): TemplateResult {
     return html`<div class="card">
-      <p><span class="name">${authorText(x.participant)}</span>: ${brief(x.words)}</p>
-      <p class="quiet">Approved ${amount(x.approved, "time")}. ${plain(x.why)}</p>
-      ${this.decided("Approved", x.supporting)} ${this.decided("Contradicting", x.contradicting)}
+      <p><span class="name">${authorText(x.participant)}</span>: ${worded(x.words)}</p>
+      <p class="quiet">Approved ${amount(x.approved, "time")}. ${worded(sentence(x.why))}</p>
+      ${this.decided("Approved", x.supporting, x.approved)} ${this.decided("Contradicting", x.contradicting)}
     </div>`;
   }
 
@@ -255,7 +257,7 @@ export class Suggestions extends PanelElement {
     const last = x.last === 0 ? "Never used in this log." : `Last used ${shortMoment(x.last, this.shell.now())}.`;
     return html`<div class="card">
       <p class="name">${authorText(x.participant)}</p>
-      <div class="sentences">${capabilities(x.capabilities).map((c) => html`<p>${plain(c)}</p>`)}</div>
+      <div class="sentences">${capabilities(x.capabilities).map((c) => html`<p>${worded(c)}</p>`)}</div>
       <p class="row quiet"><span class="grow">${last} ${x.grant === "" ? "It is in the configuration file." : "It was granted."}</span>${x.grant === "" ? nothing : html`<button class="words small" @click=${() => this.shell.open("operator")}>Grants</button>${envelopeButton(this.shell, x.grant)}`}</p>
     </div>`;
   }

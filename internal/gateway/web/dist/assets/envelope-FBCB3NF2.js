@@ -1,1 +1,0 @@
-import{a}from"/assets/chunk-6VOQ74Z4.js";import"/assets/chunk-JOT7OIPQ.js";import"/assets/chunk-MYHS66OQ.js";import"/assets/chunk-YBPMD7R5.js";import"/assets/chunk-6QAC3HRB.js";export{a as EnvelopePanel};
