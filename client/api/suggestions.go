@@ -49,7 +49,7 @@ type Suggestion struct {
 	// Participant is whose calls the rule is for. A deny rule is for those of everybody:
 	// who has proposed most of them.
 	Participant protocol.ParticipantID `json:"participant"`
-	Host        protocol.ParticipantID `json:"host"`
+	Host        protocol.ParticipantID `json:"host"` // "": the rule is for any host
 	Tool        string                 `json:"tool"`
 	Words       string                 `json:"words"` // what the rule matches; it contains texts of calls
 

@@ -140,7 +140,11 @@ func serveReview(ctx context.Context, f *reviewFlags, token string, log *slog.Lo
 	}
 	defer func() { _ = c.Close() }()
 	options.Space = c
-	participant.WarnMissing(log, c.Welcome().You.Capabilities, reviewNeeds...)
+	you := c.Welcome().You
+	if !participant.MayAllow(you.Capabilities, protocol.KindMCPOpinion) {
+		return fmt.Errorf("%s has no capability mcp.opinion, so it cannot judge proposals; add it to the participant in the configuration of the gateway, or grant it", you.ID)
+	}
+	participant.WarnMissing(log, you.Capabilities, reviewNeeds...)
 	return review.New(options).Run(ctx)
 }
 
@@ -160,7 +164,6 @@ func readRules(path string) (*review.Rules, error) {
 
 // reviewNeeds are the needs of a reviewer.
 var reviewNeeds = []participant.Need{
-	{Capability: "mcp.opinion", Kinds: []protocol.Kind{protocol.KindMCPOpinion}, Without: "proposals are not judged"},
 	{Capability: "observe", Kinds: []protocol.Kind{"observe"}, Without: "approvals of others and proposals that are addressed to others are not seen"},
 	{Capability: "participant.status", Kinds: []protocol.Kind{protocol.KindParticipantStatus}, Without: "requests for its status are not answered"},
 }

@@ -7,10 +7,31 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/testing/llmtest"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+// A reviewer that may not give opinions ends at once and says why.
+func TestReview_NoOpinion(t *testing.T) {
+	rules := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(rules, []byte("- approve: {payload: {params: {name: read_file}}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := meuptest.Start(t, `
+spaces:
+  lab:
+    participants:
+      helper: {token: helper-token, capabilities: [observe, decide, participant.status]}
+`)
+	p := start(t, g, "helper-token", "review", "--rules", rules)
+	err := p.Wait()
+	log := p.log.String()
+	if p.ProcessState.ExitCode() != program.ExitFailed || !strings.Contains(log, "helper has no capability mcp.opinion") || strings.Contains(log, "reviewer ready") {
+		t.Errorf("%v\n%s", err, log)
+	}
+}
 
 // The program as a reviewer that was promoted: it decides by the rules, asks the model about the
 // rest, and ends with a signal.

@@ -257,6 +257,9 @@ func printSuggestion(out *strings.Builder, s *api.Suggestion) {
 	title, n, did, other, from := "Allow "+string(s.Participant), s.Approved, "approved", "not approved", ""
 	if s.Does == suggest.Deny {
 		title, n, did, other, from = "Deny everybody", s.Rejected, "rejected", "approved", ", proposed mostly by "+string(s.Participant)
+		if s.Host != "" {
+			title += " at " + string(s.Host)
+		}
 	}
 	fmt.Fprintf(out, "\n%s  %s: %s\n", s.ID, title, s.Words)
 	var by []string

@@ -139,6 +139,26 @@ func TestHooks_SpaceOfTheSettings(t *testing.T) {
 	}
 }
 
+// Before an installation, no gateway and no token is needed to say so.
+func TestHooks_StatusBefore(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME", "MEUP_URL", "MEUP_SPACE", "MEUP_TOKEN"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOME", dir)
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	for _, agent := range []string{"claude", "codex", "cursor"} {
+		t.Run(agent, func(t *testing.T) {
+			_, err := hooks(t, "", "status", agent)
+			var usage *program.UsageError
+			var exit *program.ExitError
+			if err == nil || !strings.Contains(err.Error(), "not installed in "+dir) || !strings.Contains(err.Error(), "run meup hooks install "+agent) || errors.As(err, &usage) || errors.As(err, &exit) && exit.Code != program.ExitFailed {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // status says whose token it is, of those that the settings and the user name, and what becomes of its
 // calls. It fails if each is denied.
 func TestHooks_StatusOfParticipant(t *testing.T) {

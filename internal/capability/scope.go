@@ -253,6 +253,7 @@ func similarCommand(text, dir string) map[string]any {
 		for i := range below {
 			below[i] = absolute(below[i], dir)
 		}
+		files["not"] = argument.Spared()
 	}
 	return value
 }
@@ -276,7 +277,7 @@ func folderOf(key, name, dir string) map[string]any {
 	if name == "/" || name == "~" {
 		return nil
 	}
-	return map[string]any{"below": name, "not": []string{"**/.git/**"}}
+	return map[string]any{"below": name, "not": argument.Spared()}
 }
 
 // hostOf returns the value of $url for the URLs of a host; nil: there is none.

@@ -44,7 +44,7 @@ func titles(list []Scope) string {
 }
 
 func TestScopes_Titles(t *testing.T) {
-	const same, command, files = "same: exactly this call", "same: exactly this command", ", except **/.git/**"
+	const same, command, files = "same: exactly this call", "same: exactly this command", ", except **/.git/**, names of secret files"
 	long := strings.Repeat("*", 300)
 	for _, c := range []struct {
 		tool, arguments, dir string
@@ -53,8 +53,8 @@ func TestScopes_Titles(t *testing.T) {
 		{"Bash", `{"command":"git diff a.go","description":"shows"}`, "/repo", []string{command + ", in /repo", "similar: `git diff` with any arguments, in /repo", "any: any command"}},
 		{"Bash", `{"command":"git diff a.go"}`, "", []string{command, "similar: `git diff` with any arguments", "any: any command"}},
 		{"Bash", `{"command":"go test ./... 2>&1 | tail -20"}`, "/repo", []string{command + ", in /repo", "similar: `go test` with any arguments; `tail -20` with any arguments, in /repo", "any: any command"}},
-		{"Bash", `{"command":"go test ./x > out/log"}`, "/repo", []string{command + ", in /repo", "similar: `go test` with any arguments; output to paths below /repo/out/log, in /repo", "any: any command"}},
-		{"Bash", `{"command":"go test ./x > out/log"}`, "", []string{command, "similar: `go test` with any arguments; output to paths below out/log", "any: any command"}},
+		{"Bash", `{"command":"go test ./x > out/log"}`, "/repo", []string{command + ", in /repo", "similar: `go test` with any arguments; output to paths below /repo/out/log" + files + ", in /repo", "any: any command"}},
+		{"Bash", `{"command":"go test ./x > out/log"}`, "", []string{command, "similar: `go test` with any arguments; output to paths below out/log" + files, "any: any command"}},
 		{"Bash", `{"command":"CI=1 npm test a"}`, "", []string{command, "similar: `npm test` with any arguments; with the variables CI", "any: any command"}},
 		{"Bash", `{"command":"rm -rf build"}`, "/repo", []string{command + ", in /repo", "any: any command"}},
 		{"Bash", `{"command":"git push origin main"}`, "", []string{command, "any: any command"}},
@@ -80,6 +80,11 @@ func TestScopes_Titles(t *testing.T) {
 		{"Write", `{"file_path":"docs/a.md","content":"` + long + `"}`, "", []string{"similar: Write for paths below docs" + files, "any: Write for any file"}},
 		{"Write", `{"file_path":"docs/a.md","content":"` + strings.Repeat("x", 5000) + `"}`, "", []string{"similar: Write for paths below docs" + files, "any: Write for any file"}},
 		{"Write", `{"file_path":"/repo/.git/config","content":"x"}`, "", []string{same, "any: Write for any file"}},
+		{"Read", `{"file_path":"/repo/.env"}`, "/repo", []string{same + ", in /repo", "any: Read for any file"}},
+		{"Read", `{"file_path":"/home/a/.ssh/config"}`, "", []string{same, "any: Read for any file"}},
+		{"Bash", `{"command":"npm test < .env"}`, "", []string{command, "any: any command"}},
+		{"Bash", `{"command":"cat .env"}`, "", []string{command, "any: any command"}},
+		{"Bash", `{"command":"npx vitest run a.ts"}`, "", []string{command, "similar: `npx vitest run` with any arguments", "any: any command"}},
 		{"Write", `{"file_path":"/hosts","content":"x"}`, "", []string{same, "any: Write for any file"}},
 		{"Write", `{"file_path":"docs/../../x","content":"x"}`, "", []string{same, "any: Write for any file"}},
 		{"Write", `{"file_path":"~bob/x/y","content":"x"}`, "", []string{same, "any: Write for any file"}},
@@ -156,7 +161,7 @@ func TestScopes_Decide(t *testing.T) {
 		}},
 		{write("docs/a.md"), "/repo", []other{
 			{write("docs/b.md"), "similar any"}, {write("/repo/docs/c/b.md"), "similar any"},
-			{write("docs/../x"), "any"}, {write("/etc/passwd"), "any"}, {write("docs/.git/hooks/x"), "any"}, {write("/repo/docs2/a.md"), "any"},
+			{write("docs/../x"), "any"}, {write("/etc/passwd"), "any"}, {write("docs/.env"), "any"}, {write("docs/my-secret.md"), "any"}, {write("docs/.git/hooks/x"), "any"}, {write("/repo/docs2/a.md"), "any"},
 		}},
 		{fetch("https://example.com/a"), "", []other{
 			{fetch("https://EXAMPLE.com./b"), "similar any"}, {fetch("http://example.com/a"), "any"}, {fetch("https://evil.example/a"), "any"},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/exchange"
@@ -154,8 +155,9 @@ func TestDeciders(t *testing.T) {
 		t.Errorf("promoted:\n%s", got)
 	}
 	tell(t, v, changesMode("reviewer.demote", "alice", "r4"))
-	after = "reviewer rev shadow covered 4 of 4, misses 1 of 3, rejections 1 of 2, saved 2, 0 of 2, may true, people have decided on 0 of its opinions, and 2 are needed, shadow by alice (seen)\n"
 	d := v.deciders("alice", "")
+	after = "reviewer rev shadow covered 4 of 4, misses 1 of 3, rejections 1 of 2, saved 2, 0 of 2, may true, people have decided on 0 of its opinions since its last demotion (" +
+		d.Deciders[1].Changed.At.UTC().Format(time.RFC3339) + "), and 2 are needed, shadow by alice (seen)\n"
 	if got := shown(d); !strings.Contains(got, after) || d.Deciders[1].Changed.Undone != "r4" {
 		t.Errorf("demoted:\n%s", got)
 	}

@@ -505,7 +505,8 @@ func TestDeciders_PromotionNeedsProof(t *testing.T) {
 	r.must("agent", proposal("p4", "write_file"))
 	r.refuses("rev", rejection("", "p4"), violation, "shadow")
 	r.must("alice", changeMode("demote", "rev", "")) // no error
-	r.refuses("alice", promote, violation, "people have decided on 0 of its opinions")
+	_, last = r.Mode("rev")
+	r.refuses("alice", promote, violation, "people have decided on 0 of its opinions since its last demotion ("+last.At.UTC().Format(time.RFC3339)+"), and 3 are needed.")
 	r.proves(false, false, false)
 	log.broken.Store(true)
 	r.refuses("alice", promote, protocol.CodeUnavailable, "")

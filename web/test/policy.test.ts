@@ -9,7 +9,7 @@ import { portion, readDeciders, readRoles, rolesOf, waitOf, withChanges } from "
 import { readDecisions, ruleWords, why } from "../src/core/decisions.js";
 import { kindWords } from "../src/core/kind-words.js";
 import { demote, extendBudget, promote, release } from "../src/core/panel-drafts.js";
-import { acceptance, groupTitle, proof, readBacktest, readSuggestions, sentence, support, withTimes } from "../src/core/policy.js";
+import { acceptance, deniesWhom, groupTitle, proof, readBacktest, readSuggestions, sentence, support, withTimes } from "../src/core/policy.js";
 import { Reducer } from "../src/core/reducer.js";
 import { notice, refusal } from "../src/core/sentences.js";
 import { Space } from "../src/core/space.js";
@@ -368,6 +368,9 @@ test("suggestions: what supports them, and their proof", () => {
   const s = readSuggestions(SUGGESTED);
   const [allow, deny] = s.suggestions as [(typeof s.suggestions)[0], (typeof s.suggestions)[0]];
   const name = (id: string): string => (id === "alice" ? "you" : id);
+  assert.equal(deny.host, "");
+  assert.equal(deniesWhom(deny.host), "Deny everybody");
+  assert.equal(deniesWhom("files"), "Deny everybody at files");
   assert.equal(support(allow, name), "Approved 31 times by you and bob on 9 days");
   assert.equal(support(deny, name), "Rejected 1 time by a, b and 2 others on 1 day");
   assert.equal(proof(s), "Would have asked 31 times fewer and let through 0 calls that were rejected.");

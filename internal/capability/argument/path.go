@@ -95,9 +95,18 @@ func parsePath(v protocol.Value, more ...string) (*Path, error) {
 		return nil, err
 	}
 	if globs != nil {
-		p.source += ", except " + strings.Join(globs, ", ")
+		p.source += ", except " + strings.Join(withoutSecrets(globs), ", ")
 	}
 	return p, nil
+}
+
+// withoutSecrets returns globs to people, with one name for all of [SecretNames].
+func withoutSecrets(globs []string) []string {
+	if slices.ContainsFunc(SecretNames, func(name string) bool { return !slices.Contains(globs, name) }) {
+		return globs
+	}
+	rest := slices.DeleteFunc(globs, func(name string) bool { return slices.Contains(SecretNames, name) })
+	return append(rest, "names of secret files")
 }
 
 // Relative reports whether a folder is relative, so that absolute paths match it only in a known place.

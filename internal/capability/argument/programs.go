@@ -63,7 +63,21 @@ var hiding = map[string][]string{
 var subcommands = []string{
 	"git", "go", "npm", "pnpm", "yarn", "cargo", "docker", "podman", "kubectl", "gh", "glab", "pip", "pip3", "uv", "poetry", "terraform",
 	"helm", "aws", "gcloud", "az", "apt", "apt-get", "brew", "systemctl", "rustup", "dotnet", "mvn", "gradle", "bundle", "rails", "mix", "deno", "bun",
+	"vitest", "playwright", "prisma", "wrangler", "turbo", "nx", "firebase", "vercel",
 }
+
+// packaged run the program of a package, which they name.
+var packaged = []string{"npx", "pnpx", "bunx", "uvx"}
+
+// operandRunners run a file, a script or a command that an operand names. Beside [hiding] and [wrappers],
+// they are allowed only as they are.
+var operandRunners = []string{
+	"npm exec", "npm x", "tsx", "ts-node", "ts-node-esm", "esno", "zx", "shx", "nodemon", "cross-env", "cross-env-shell", "dotenv", "env-cmd", "concurrently",
+	"npm-run-all", "run-s", "run-p", "ipython",
+}
+
+// placing match options whose value is a folder or a file that a command works in or writes to.
+var placing = regexp.MustCompile(`^(-[Co]|--?(?i:[\w-]*(prefix|cwd|dir|directory|folder|path|root|tree|project|workspace|file|config|home|output|out|target|dest|destination)))$`)
 
 // nested are programs, or a program and its subcommand, of which one more word says what they do.
 var nested = []string{
@@ -85,4 +99,5 @@ var destructive = []string{
 	"mount", "umount", "curl", "wget", "nc", "scp", "rsync", "tee", "sed", "git push", "git reset", "git clean", "git checkout", "git restore", "git rm", "git branch",
 	"git tag", "git remote", "git config", "git stash", "git rebase", "git filter-branch", "git reflog", "git gc", "docker rm", "docker rmi", "docker system",
 	"docker volume", "kubectl delete", "kubectl apply", "terraform apply", "terraform destroy", "npm publish", "cargo publish", "gh api", "gh repo", "systemctl stop",
+	"rimraf", "del", "trash", "gh-pages", "np", "degit",
 }

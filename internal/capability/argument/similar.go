@@ -12,8 +12,9 @@ import (
 
 // Similar returns a value of $shell that allows commands like this one, and whether there is
 // one: the same programs with other operands, the options as they are, and the same files
-// and variables. Commands that destroy, and programs that run other commands, are allowed
-// only as they are.
+// and variables. The value of an option for a folder or a file stays too. Commands that destroy,
+// programs that run other commands and commands with the name of a secret file are allowed only
+// as they are.
 func Similar(c *Command) (value map[string]any, ok bool) {
 	if c.unclear != "" {
 		return nil, false
@@ -102,43 +103,82 @@ func (c *simple) similar() (string, bool) {
 	if !ok {
 		return "", false
 	}
-	last := 0 // the last word that has to stay
-	for i := range c.words {
-		if c.words[i].isOption() {
-			last = i
-		}
-	}
 	name := c.words[0].text
 	if c.strays(name, &site{}) {
 		return "", false
 	}
+	last := 0 // the last word that has to stay
+	for i := range c.words {
+		switch {
+		case !c.words[i].isOption():
+		case placing.MatchString(c.words[i].text) && i+1 < len(c.words):
+			last = i + 1
+		default:
+			last = i
+		}
+	}
 	said, option := c.said()
 	last = max(last, len(said)-1)
-	_, hides := hiding[unversioned(program(name))]
-	exact := option || strings.Contains(name, "/") ||
-		slices.ContainsFunc(destructive, func(d string) bool { return d == said[0] || strings.HasPrefix(strings.Join(said, " ")+" ", d+" ") }) ||
-		slices.Contains(shells, unversioned(name)) || slices.Contains(wrappers, name) || hides && name != "git" && name != "npm" || name == "cd"
 	text := strings.Join(words, " ")
-	if !exact {
+	secret := slices.ContainsFunc(c.words, func(w word) bool { return NamesSecret(w.text) })
+	if !option && !secret && !strings.Contains(name, "/") && name != "cd" && !onlyAsIs(said) {
 		text = strings.Join(words[:last+1], " ") + " **"
 	}
 	return text, len(text) <= maxEntry && len(words) <= maxPatternWords
 }
 
+// onlyAsIs reports whether a command of which the words are what it does is allowed with no other
+// operands.
+func onlyAsIs(said []string) bool {
+	name := said[0]
+	if slices.Contains(packaged, name) {
+		return len(said) == 1 || onlyAsIs(said[1:])
+	}
+	begins := func(list []string) bool {
+		return slices.ContainsFunc(list, func(d string) bool { return strings.HasPrefix(strings.Join(said, " ")+" ", d+" ") })
+	}
+	_, hides := hiding[unversioned(name)]
+	return begins(destructive) || begins(operandRunners) || slices.Contains(shells, unversioned(name)) || slices.Contains(wrappers, name) ||
+		hides && name != "git" && name != "npm"
+}
+
 // said returns the program of a command and the words after it that say what it does, and whether
-// an option stands before one of them, so that it is not known which word that is.
+// an option stands before one of them or it is missing, so that it is not known which word that is. The program
+// of npx is the one that it names.
 func (c *simple) said() (words []string, option bool) {
 	words = []string{program(c.words[0].text)}
+	inner := c.packaged()
+	if inner != nil {
+		more, option := inner.said()
+		name := c.words[1].text
+		elsewhere := strings.ContainsRune(name, ':') || strings.ContainsRune(name, '/') && name[0] != '@' // no package of a registry
+		return append(words, more...), option || elsewhere || name == "" || name[0] == '-'
+	}
 	if !slices.Contains(subcommands, words[0]) {
 		return words, false
 	}
-	for i := 1; i < len(c.words) && (i == 1 || slices.Contains(nested, words[0]) && i == 2 || slices.Contains(nested, strings.Join(words, " "))); i++ {
-		if c.words[i].isOption() {
+	for i := 1; i == 1 || slices.Contains(nested, words[0]) && i == 2 || slices.Contains(nested, strings.Join(words, " ")); i++ {
+		if i == len(c.words) || c.words[i].isOption() {
 			return words, true
 		}
 		words = append(words, c.words[i].text)
 	}
 	return words, false
+}
+
+// packaged returns the command of the package that npx and its like run, without a version; nil: it is
+// another command.
+func (c *simple) packaged() *simple {
+	if !slices.Contains(packaged, likely(c.words[0].text)) || len(c.words) == 1 {
+		return nil
+	}
+	inner := &simple{words: slices.Clone(c.words[1:])}
+	name := &inner.words[0].text
+	at := strings.LastIndexByte(*name, '@')
+	if at > 0 {
+		*name = (*name)[:at]
+	}
+	return inner
 }
 
 // MayDestroy reports whether a command is one that a rule never generalizes, has one in it or
@@ -159,6 +199,9 @@ func MayDestroy(c *Command) bool {
 			return true
 		}
 		runs := slices.Contains(wrappers, name) || slices.Contains(shells, name)
+		if inner := x.packaged(); inner != nil && rule.deniesWords(inner.words) {
+			return true
+		}
 		for j := range x.words {
 			w := &x.words[j]
 			if rule.deniesWords(x.words[j:]) || runs && strings.ContainsAny(w.text, " \t\n;|&") && MayDestroy(Parse(w.text)) {
@@ -200,5 +243,5 @@ func Family(c *Command) (name string, ok bool) {
 		return "", false
 	}
 	said, option := x.said()
-	return strings.Join(words[:len(said)], " "), !option
+	return strings.Join(words[:len(said)], " "), !option || len(said) == len(words)
 }

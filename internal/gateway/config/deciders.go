@@ -125,8 +125,7 @@ func (r *resolver) lintReviewer(s *Space, id protocol.ParticipantID, at *node) {
 	if i < 0 {
 		return
 	}
-	ledger := capability.NewLedger(capability.Configured{Participants: map[protocol.ParticipantID][]*capability.Capability{id: s.Participants[i].Capabilities}})
-	rights := ledger.Effective(id, time.Now())
+	rights := s.Participants[i].rights()
 	name := textutil.Shorten(at.text, 40)
 	if !rights.Possible(protocol.KindMCPOpinion) {
 		r.warnf(at, "%s has no capability %s, so it cannot give opinions", name, protocol.KindMCPOpinion)
@@ -137,6 +136,18 @@ func (r *resolver) lintReviewer(s *Space, id protocol.ParticipantID, at *node) {
 	if !s.Everyone && !rights.Observes() {
 		r.warnf(at, "%s has no capability observe, so it does not see approvals, and proposals that are addressed to others", name)
 	}
+}
+
+// rights returns what the configuration gives a participant.
+func (p *Participant) rights() capability.Rights {
+	ledger := capability.NewLedger(capability.Configured{Participants: map[protocol.ParticipantID][]*capability.Capability{p.ID: p.Capabilities}})
+	return ledger.Effective(p.ID, time.Now())
+}
+
+// mayDecide reports whether a participant can decide on some proposals.
+func mayDecide(p *Participant) bool {
+	rights := p.rights()
+	return rights.Possible(capability.Decide) || rights.Possible(protocol.KindMCPRequest)
 }
 
 // knows reports a participant that the space does not have. With an issuer or an
@@ -162,6 +173,9 @@ func (r *resolver) checkDeciders(s *Space, n *node) {
 	}
 	if len(d.People) == 0 && len(d.HumanOnly) > 0 {
 		r.errorf(n.get("human_only"), "nobody can decide on these calls: add people to deciders")
+	}
+	if len(d.People) > 0 && !slices.ContainsFunc(s.Participants, func(p Participant) bool { return d.PeoplePattern(p.ID) != "" && mayDecide(&p) }) && s.known() != nil && r.cfg.Administration.Space == "" {
+		r.warnf(list, "none of the people can decide: give one of them the capability %s, or %s", capability.Decide, protocol.KindMCPRequest)
 	}
 	if len(d.People) == 0 && len(d.Reviewers) > 0 {
 		r.errorf(list, "nobody could promote or demote the reviewers: add people to deciders")

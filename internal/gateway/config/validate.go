@@ -116,6 +116,12 @@ func expected(v schemas.Violation, n *node) string {
 	case "enum":
 		words := schemas.Words(s)
 		text := "one of " + strings.Join(words, ", ")
+		if len(words) == 1 {
+			text = words[0]
+		}
+		if n.text != "" {
+			text += fmt.Sprintf(", not %q", textutil.Shorten(n.text, 40))
+		}
 		if hint := textutil.Suggest(n.text, words); n.value == n.text && strings.HasPrefix(hint, "did") {
 			text += "; " + hint
 		}

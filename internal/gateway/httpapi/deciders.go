@@ -104,7 +104,7 @@ func (v caller) reviewer(r *authority.Reviewer, card *space.Scorecard) api.Decid
 	compared, sinceMiss := card.Proof(r.ID)
 	x.Promotion = &api.Promotion{
 		Decisions: r.Decisions, WithoutMiss: r.WithoutMiss, Compared: compared, SinceMiss: sinceMiss,
-		Missing: r.Missing(compared, sinceMiss), MayPromote: v.space.MayPromote(v.id, r.ID),
+		Missing: r.Missing(compared, sinceMiss, last), MayPromote: v.space.MayPromote(v.id, r.ID),
 	}
 	return x
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
@@ -84,6 +85,24 @@ func (c *call) command() (text string, ok bool) {
 func (c *call) typed() bool {
 	for key := range c.arguments().Members {
 		if capability.ArgumentMatcher(key.Text()) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// family returns the program of the command, with its subcommand; "": it is not known, or there
+// is no command.
+func (c *call) family() string {
+	text, _ := c.command()
+	name, _ := argument.Family(argument.Parse(text))
+	return name
+}
+
+// namesSecret reports whether a path among the arguments has the name of a file with keys.
+func (c *call) namesSecret() bool {
+	for key, v := range c.arguments().Members {
+		if capability.ArgumentMatcher(key.Text()) == "$path" && argument.NamesSecret(v.Text()) {
 			return true
 		}
 	}

@@ -129,6 +129,23 @@ func (g *group) denial(x *rule, calls []*call) *candidate {
 		}
 		return v
 	})
+	if g.isOwn() {
+		anywhere := maps.Clone(tree)
+		delete(anywhere, "to")
+		if c := g.denialOf(anywhere, calls); c != nil {
+			return c
+		}
+	}
+	return g.denialOf(tree, calls)
+}
+
+// isOwn reports whether all calls are of hosts to themselves, as those of coding agents are.
+func (g *group) isOwn() bool {
+	other := func(c *call) bool { return c.proposal.From != g.host }
+	return !slices.ContainsFunc(g.rejected, other) && !slices.ContainsFunc(g.approved, other)
+}
+
+func (g *group) denialOf(tree map[string]any, calls []*call) *candidate {
 	denying := maps.Clone(tree)
 	denying["deny"] = true
 	plain, denies := compile(tree), compile(denying)

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/internal/kit/glob"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -178,6 +180,7 @@ func (g *group) allow(ctx context.Context) []*candidate {
 		x.capability = x.rule.cap
 	}
 	g.leaveStopped(rest, stopped)
+	g.leaveKinds(slices.DeleteFunc(rest, func(c *call) bool { return stopped[c] != nil }), g.differ)
 	return out
 }
 
@@ -231,7 +234,7 @@ func (g *group) leave(calls []*call) []*call {
 		g.leaveTo(calls, "a tool of this name is never suggested, however often it was approved")
 		return nil
 	}
-	var rest, destroying, secret, unclear []*call
+	var rest, destroying, secret, file, unclear []*call
 	for _, c := range calls {
 		text, ok := c.command()
 		same := c.levels()[levelSame]
@@ -240,16 +243,24 @@ func (g *group) leave(calls []*call) []*call {
 			destroying = append(destroying, c)
 		case same != nil && g.run.Policy.Safety.Text(same.cap.String()) != same.cap.String():
 			secret = append(secret, c)
-		case !ok && c.typed() && c.levels()[levelFile] == nil:
+		case c.namesSecret():
+			file = append(file, c)
+		case !ok && c.typed() && c.levels()[levelFile] == nil && c.levels()[levelSimilar] == nil:
 			unclear = append(unclear, c)
 		default:
 			rest = append(rest, c)
 		}
 	}
+	const destroys = "it may destroy or send something, so it is never suggested, however often it was approved"
 	for _, b := range buckets(destroying, atLevel(levelSame)) {
-		g.leaveTo(b.calls, "it may destroy or send something, so it is never suggested, however often it was approved")
+		if len(b.calls) >= g.run.Min {
+			g.leaveTo(b.calls, destroys)
+			destroying = except(destroying, b.calls)
+		}
 	}
+	g.leaveKinds(destroying, func([]*call) string { return destroys })
 	g.leaveTo(secret, "it contains a secret")
+	g.leaveTo(file, "it has the name of a file with keys, so it is never suggested, however often it was approved")
 	g.leaveTo(unclear, "it is not certain which path or URL is meant")
 	return rest
 }
@@ -263,6 +274,32 @@ func (g *group) leaveTo(calls []*call, why string) {
 		Participant: g.participant, Host: g.host, Tool: g.tool, Words: g.run.describe(calls[len(calls)-1]), Why: why,
 		Approved: len(calls), For: g.run.examples(calls), Against: g.run.examples(g.rejected),
 	})
+}
+
+// leaveKinds lists calls that are left to people by the programs of their commands, and together
+// those of which there are too few.
+func (g *group) leaveKinds(calls []*call, why func([]*call) string) {
+	kinds := map[string][]*call{}
+	for _, c := range calls {
+		kinds[c.family()] = append(kinds[c.family()], c)
+	}
+	few := calls
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		kind := kinds[name]
+		if len(kind) >= g.run.Min {
+			g.leaveTo(kind, why(kind))
+			few = except(few, kind)
+		}
+	}
+	g.leaveTo(few, why(few))
+}
+
+// differ says why no rule is suggested for calls that were approved often only together.
+func (g *group) differ(calls []*call) string {
+	if slices.ContainsFunc(calls, func(c *call) bool { return c.levels()[levelSimilar] != nil }) {
+		return fmt.Sprintf("they differ: no rule allows %d of them and leaves out what it should", g.run.Min)
+	}
+	return fmt.Sprintf("a rule would allow each of these calls only as it is, and none was approved %s", textutil.Count(g.run.Min, "time"))
 }
 
 // leaveStopped lists calls for which every rule would have allowed a rejected call too.

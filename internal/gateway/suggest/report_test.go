@@ -286,6 +286,45 @@ func TestRun_NoDenialOfEdited(t *testing.T) {
 	}
 }
 
+// What a rule could not change, since another one denies the call, is left to people and said.
+func TestRun_DeniedByAnother(t *testing.T) {
+	w := newWorld(t, map[string][]string{
+		"alice": {`"*"`, `"observe"`}, "files": {`"mcp.response"`},
+		"coder": {`"mcp.proposal"`, `{"kind":"mcp.request","payload":{"params":{"name":"Bash"}},"deny":true}`},
+	})
+	w.approved(3, "coder", "files", "Bash", command("git diff a"))
+	const want = `people coder 3: Bash {"command":"git diff a"}: a rule for it would have asked nothing less, or changed other decisions too, by a backtest`
+	if got := says(w.run(w.options())); got != want {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+// A coding agent is the host of its own tools: a denial of what it does there is for everybody's own
+// calls, and one for what others do there is not.
+func TestRun_DenialOfOwnCalls(t *testing.T) {
+	w := office(t)
+	for _, id := range []string{"coder", "twin"} {
+		w.rejected(3, id, id, "Bash", command("npm publish"))
+	}
+	w.rejected(3, "coder", "files", "Fetch", `{"q":"a"}`)
+	r := w.run(w.options())
+	if got := says(r); got != "deny coder 6 -6: Bash: `npm publish` with any arguments\ndeny coder 3 -3: Fetch with {\"q\":\"a\"}" {
+		t.Fatal(got)
+	}
+	own, other := r.Suggestions[0], r.Suggestions[1]
+	if own.Host != "" || strings.Contains(string(own.Rule), `"to"`) || other.Host != "files" || !strings.Contains(string(other.Rule), `"to":["files"]`) {
+		t.Errorf("%q %s, %q %s", own.Host, own.Rule, other.Host, other.Rule)
+	}
+	t.Run("another host is allowed it", func(t *testing.T) {
+		w.approved(1, "twin", "files", "Bash", command("npm publish"))
+		for _, s := range w.run(w.options()).Suggestions {
+			if s.Tool == "Bash" && s.Host == "" {
+				t.Errorf("%s", s.Rule)
+			}
+		}
+	})
+}
+
 // The reason that a reviewer gave is not told as the reason of the space.
 func TestRun_DenialOfReviewer(t *testing.T) {
 	w := office(t)

@@ -90,7 +90,11 @@ func (c *call) levels() map[string]*rule {
 				if strings.HasPrefix(c.dir, "/") && !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "~") {
 					text = path.Join(c.dir, text)
 				}
-				return map[string]any{"below": text}
+				file := map[string]any{"below": text}
+				if value["not"] != nil { // it may be a folder
+					file["not"] = value["not"]
+				}
+				return file
 			case "$url":
 				u, err := url.Parse(text)
 				if err == nil && value != nil && u.Path != "" && !glob.HasStar(u.Path) {

@@ -128,13 +128,22 @@ func (r *run) suggest(ctx context.Context) error {
 	}
 	if r.file != nil { // deciders are in the configuration file alone
 		for _, g := range r.groups(true) {
-			all = append(all, g.deny(ctx)...)
+			for _, c := range g.deny(ctx) {
+				same := slices.IndexFunc(all, func(x *candidate) bool { return x.denies && x.capability.String() == c.capability.String() })
+				if same < 0 {
+					all = append(all, c)
+				} else { // of another host that calls itself
+					all[same].calls = append(all[same].calls, c.calls...)
+				}
+			}
 		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	slices.SortStableFunc(r.report.People, func(a, b api.LeftToPeople) int { return b.Approved - a.Approved })
+	defer func() {
+		slices.SortStableFunc(r.report.People, func(a, b api.LeftToPeople) int { return b.Approved - a.Approved })
+	}()
 	if len(all) == 0 && !r.Partial { // a backtest counts what is not visible
 		_, err := r.only(nil)
 		return err
@@ -143,13 +152,15 @@ func (r *run) suggest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	derived := all
 	if !passes(together, all) {
 		all, together, err = r.passing(ctx, all)
 		if err != nil {
 			return err
 		}
 	}
-	all = slices.DeleteFunc(all, func(c *candidate) bool { return c.fewer(together) == 0 })
+	all = slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.fewer(together) == 0 })
+	r.leaveDropped(derived, all)
 	slices.SortStableFunc(all, func(a, b *candidate) int { return b.fewer(together) - a.fewer(together) })
 	if len(r.Only) > 0 {
 		all, err = r.only(all)
@@ -170,6 +181,24 @@ func (r *run) suggest(ctx context.Context) error {
 	}
 	r.report.LetThrough, r.report.Unseen = together.LetThrough, together.Unseen
 	return nil
+}
+
+// leaveDropped lists the calls of rules that were derived and are not suggested, unless suggested
+// ones allow them.
+func (r *run) leaveDropped(derived, suggested []*candidate) {
+	for _, c := range derived {
+		if c.denies || slices.Contains(suggested, c) {
+			continue
+		}
+		left := slices.DeleteFunc(slices.Clone(c.calls), func(x *call) bool {
+			return slices.ContainsFunc(suggested, func(y *candidate) bool {
+				return !y.denies && y.group.participant == c.group.participant && y.rule.allows(x, c.group.host)
+			})
+		})
+		c.group.left = nil
+		c.group.leaveTo(left, "a rule for it would have asked nothing less, or changed other decisions too, by a backtest")
+		r.report.People = append(r.report.People, c.group.left...)
+	}
 }
 
 // UnknownError are ids that no suggestion has.
@@ -344,6 +373,9 @@ func (r *run) suggestion(c *candidate, report *api.Backtest) api.Suggestion {
 	if c.denies {
 		s.Does, s.Approved, s.Rejected, s.Against = Deny, 0, len(c.calls), r.examples(c.group.approved)
 		s.Rule = c.entry()
+		if c.rule.tree["to"] == nil {
+			s.Host = ""
+		}
 		s.ConfiguredIn = r.file.PatternName()
 		s.Patch = patchRule(s.ConfiguredIn, s.Rule)
 		return s

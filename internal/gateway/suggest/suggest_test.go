@@ -64,12 +64,12 @@ func TestRun(t *testing.T) {
 		{"files of a folder", func(w *world) {
 			w.approved(1, "coder", "files", write, file("docs/a.md", "docs/b.md", "docs/c/d.md", "docs/e.md")...)
 		}, join(
-			`allow coder 4 -4: Write: paths below docs, except **/.git/**`,
+			`allow coder 4 -4: Write: paths below docs, except **/.git/**, names of secret files`,
 		)},
 		{"a file of the folder was rejected", func(w *world) {
 			w.approved(3, "coder", "files", write, file("docs/a.md")...)
 			w.approved(1, "coder", "files", write, file("docs/b.md", "docs/c.md")...)
-			w.rejected(1, "coder", "files", write, file("docs/secret.md")...)
+			w.rejected(1, "coder", "files", write, file("docs/x.md")...)
 		}, join(
 			`allow coder 3 -3: Write with {"content":"text","file_path":"docs/a.md"}`,
 			`people coder 2: Write {"file_path":"docs/c.md","content":"text"}: a rule for it would also allow what alice rejected`,
@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 		{"folders", func(w *world) {
 			w.approved(1, "coder", "files", write, file("docs/a.md", "docs/b.md", "docs/e.md", "src/a.go", "src/b.go", "src/c.go")...)
 		}, join(
-			`allow coder 6 -6: Write: paths below docs or src, except **/.git/**`,
+			`allow coder 6 -6: Write: paths below docs or src, except **/.git/**, names of secret files`,
 		)},
 		{"hosts", func(w *world) {
 			w.approved(1, "coder", "files", fetch, `{"url":"https://example.com/a"}`, `{"url":"https://example.com/b"}`, `{"url":"https://example.com/c?d"}`)
@@ -94,7 +94,45 @@ func TestRun(t *testing.T) {
 		{"a call of the tool was rejected", func(w *world) {
 			w.approved(1, "coder", "files", "lookup", `{"q":"a"}`, `{"q":"b"}`, `{"q":"c"}`)
 			w.rejected(1, "coder", "files", "lookup", `{"q":"d"}`)
-		}, ""},
+		}, join(
+			`people coder 3: lookup {"q":"c"}: a rule would allow each of these calls only as it is, and none was approved 3 times`,
+		)},
+		{"a program that npx runs", func(w *world) {
+			w.approved(1, "coder", "files", bash, command("npx vitest run a", "npx vitest run b", "npx vitest run c")...)
+			w.approved(1, "coder", "files", bash, command("npx tsx a.ts", "npx tsx b.ts", "npx tsx c.ts", "npx rimraf a", "npx rimraf b", "npx rimraf c")...)
+		}, join(
+			"allow coder 3 -3: Bash: `npx vitest run` with any arguments",
+			`people coder 3: Bash {"command":"npx rimraf c"}: it may destroy or send something, so it is never suggested, however often it was approved`,
+			`people coder 3: Bash {"command":"npx tsx c.ts"}: a rule would allow each of these calls only as it is, and none was approved 3 times`,
+		)},
+		{"a folder elsewhere", func(w *world) {
+			w.approved(1, "coder", "files", bash, command("npm ci --prefix a", "npm ci --prefix b", "npm ci --prefix ../c")...)
+		}, join(
+			`people coder 3: Bash {"command":"npm ci --prefix ../c"}: they differ: no rule allows 3 of them and leaves out what it should`,
+		)},
+		{"other commands each time", func(w *world) {
+			w.approved(1, "coder", "files", bash, command("make a && ls b", "./c", "make d", "git push a", "rm b")...)
+			w.rejected(1, "coder", "files", bash, command("ls")...)
+			w.approved(1, "coder", "files", bash, command("kill c")...)
+		}, join(
+			`people coder 3: Bash {"command":"kill c"}: it may destroy or send something, so it is never suggested, however often it was approved`,
+			`people coder 3: Bash {"command":"make d"}: they differ: no rule allows 3 of them and leaves out what it should`,
+		)},
+		{"files with keys", func(w *world) {
+			w.approved(3, "coder", "files", "Read", `{"file_path":"/repo/.env"}`)
+			w.approved(1, "coder", "files", "Read", `{"file_path":"/repo/a"}`, `{"file_path":"/repo/b"}`, `{"file_path":"/repo/c"}`)
+			w.rejected(1, "coder", "files", "Read", `{"file_path":"/repo/id_rsa"}`)
+		}, join(
+			`allow coder 3 -3: Read: paths below /repo, except **/.git/**, names of secret files`,
+			`people coder 3: Read {"file_path":"/repo/.env"}: it has the name of a file with keys, so it is never suggested, however often it was approved`,
+		)},
+		{"a folder, in other ways", func(w *world) {
+			for _, n := range []string{"1", "2", "3"} {
+				w.approved(1, "coder", "files", "Grep", `{"path":"src","pattern":"`+n+`"}`)
+			}
+		}, join(
+			`allow coder 3 -3: Grep: paths below src, except **/.git/**, names of secret files`,
+		)},
 		{"tools that destroy", func(w *world) {
 			w.approved(3, "coder", "files", "delete_file", `{"path":"a/b"}`)
 			w.approved(3, "coder", "files", "sendMail", `{"to":"a"}`)
@@ -212,7 +250,7 @@ func TestRun(t *testing.T) {
 			w.approved(1, "coder", "files", write, `{"file_path":"docs/a.md","content":"1"}`, `{"file_path":"docs/a.md","content":"2"}`, `{"file_path":"docs/a.md","content":"3"}`)
 			w.rejected(1, "coder", "files", write, file("docs/b.md")...)
 		}, join(
-			`allow coder 3 -3: Write: paths below docs/a.md`,
+			`allow coder 3 -3: Write: paths below docs/a.md, except **/.git/**, names of secret files`,
 		)},
 		{"out of the folder", func(w *world) { w.approved(3, "coder", "files", write, file("docs/../../x", "~bob/x")...) }, join(
 			`people coder 6: Write {"file_path":"~bob/x","content":"text"}: it is not certain which path or URL is meant`,

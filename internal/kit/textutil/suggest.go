@@ -14,12 +14,13 @@ func Suggest(word string, choices []string) string {
 	return "it is one of " + strings.Join(choices, ", ")
 }
 
-// Closest returns the choice that is most similar to a word, without regard to case;
-// "" if none is similar.
+// Closest returns the choice that is most similar to a word, without regard to case, or of several
+// one that begins with the word; "" if none is similar.
 func Closest(word string, choices []string) string {
 	best, distance := "", 1+max(1, len(word)/3)
 	for _, c := range choices {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(c)); d < distance {
+		d := editDistance(strings.ToLower(word), strings.ToLower(c))
+		if d < distance || d == distance && best != "" && strings.HasPrefix(c, word) && !strings.HasPrefix(best, word) {
 			best, distance = c, d
 		}
 	}

@@ -180,7 +180,8 @@ const proofWork = 256
 func (b *batch) checkProof(ctx context.Context, c *Case, d capability.Decision, p *candidate) error {
 	st, id := c.State, protocol.ParticipantIn(p.In.Payload, "participant_id")
 	v := st.Config.Deciders.Reviewer(id) // CheckEffect has found it
-	if decides, _ := st.Mode(id); !decides {
+	decides, last := st.Mode(id)
+	if !decides {
 		limiter := b.from.Buckets.Get()
 		if err := limiter.Work(b.now); err != nil {
 			return err
@@ -196,7 +197,7 @@ func (b *batch) checkProof(ctx context.Context, c *Case, d capability.Decision, 
 			b.space.Log.Warn("read how a reviewer has done", "reviewer", id, "error", err)
 			return protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read back now to see how %s has done; send it again.", id)
 		}
-		if missing := v.Missing(compared, sinceMiss); missing != "" {
+		if missing := v.Missing(compared, sinceMiss, last); missing != "" {
 			return b.refusal(st, p.draft.Envelope.Kind, protocol.Errorf(protocol.CodeCapabilityViolation, "%s cannot be promoted yet: %s.", id, missing))
 		}
 	}

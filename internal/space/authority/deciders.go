@@ -95,9 +95,12 @@ func (s *Stage) pattern(id protocol.ParticipantID) string {
 
 // Missing says in words what a reviewer lacks for a promotion, of whose opinions people have
 // decided on compared since its last demotion, on sinceMiss of them after its last miss;
-// "": nothing.
-func (v *Reviewer) Missing(compared, sinceMiss int) string {
+// "": nothing. last is the last change of its mode; nil: there was none.
+func (v *Reviewer) Missing(compared, sinceMiss int, last *ModeChange) string {
 	switch {
+	case compared < v.Decisions && last != nil && !last.Decides:
+		return fmt.Sprintf("people have decided on %d of its opinions since its last demotion (%s), and %d are needed",
+			compared, last.At.UTC().Format(time.RFC3339), v.Decisions)
 	case compared < v.Decisions:
 		return fmt.Sprintf("people have decided on %d of its opinions, and %d are needed", compared, v.Decisions)
 	case sinceMiss < min(compared, v.WithoutMiss):

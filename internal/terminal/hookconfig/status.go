@@ -50,6 +50,10 @@ make calls nor propose them, or is paused, so that each call is denied; 2 usage 
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
+			list, err := places(text, p.program)
+			if err == nil && len(list) == 0 { // whatever gateway and token they would have
+				return fmt.Errorf("not installed in %s; run meup hooks install %s", path, p.program)
+			}
 			note, err := h.useToken(c, &p)
 			if err != nil {
 				return err

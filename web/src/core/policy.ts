@@ -68,6 +68,11 @@ export interface Suggestion {
 /** Calls that were approved often, for which no rule is suggested. */
 export type Left = Pick<Suggestion, "participant" | "host" | "tool" | "words" | "approved" | "supporting" | "contradicting"> & { readonly why: string };
 
+/** Whose calls a deny rule is about: those to one host, or with "" to any. */
+export function deniesWhom(host: string): string {
+  return host === "" ? "Deny everybody" : `Deny everybody at ${host}`;
+}
+
 /** A right that nobody used. */
 export interface Unused {
   readonly participant: ParticipantID;

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { capabilities } from "../../core/capabilities.js";
-import { type Left, type Suggestion, type Suggestions as Report, type Unused, acceptance, proof, readSuggestions, sentence, support, withTimes } from "../../core/policy.js";
+import { type Left, type Suggestion, type Suggestions as Report, type Unused, acceptance, deniesWhom, proof, readSuggestions, sentence, support, withTimes } from "../../core/policy.js";
 import type { Capability, Draft } from "@sdk/types.js";
 import { authorText, personText } from "../author.js";
 import { define } from "../element.js";
@@ -135,12 +135,12 @@ export class Suggestions extends PanelElement {
   }
 
   private rule(s: Suggestion): TemplateResult {
-    return html`<span class="words-of">${s.denies ? "Deny everybody" : html`Allow ${authorText(s.participant)}`}: ${worded(s.words)}</span>`;
+    return html`<span class="words-of">${s.denies ? deniesWhom(who(s.host)) : html`Allow ${authorText(s.participant)}`}: ${worded(s.words)}</span>`;
   }
 
   private card(s: Suggestion): TemplateResult {
     const name = (id: string): string => personText(id, this.shell.you);
-    return html`<article class="card" aria-label=${`${s.denies ? "Deny everybody" : `Allow ${who(s.participant)}`} ${who(s.tool)}`}>
+    return html`<article class="card" aria-label=${`${s.denies ? deniesWhom(who(s.host)) : `Allow ${who(s.participant)}`} ${who(s.tool)}`}>
       <p>${this.rule(s)}</p>
       <p class="quiet">${support(s, name)}${s.denies ? `, proposed mostly by ${name(s.participant)}` : ""}. ${proof(s)}</p>
       ${this.decided("Supporting", s.supporting, s.denies ? s.rejected : s.approved)} ${this.decided(s.denies ? "Approved, and not matched" : "Not approved, and not matched", s.contradicting)} ${s.patch === "" ? nothing : this.patch(s)}
