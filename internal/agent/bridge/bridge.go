@@ -140,6 +140,9 @@ var errShutdown = errors.New("the bridge is shutting down")
 // New returns a bridge for a client that has joined and a running server.
 func New(opts Options) *Bridge {
 	opts = opts.withDefaults()
+	if opts.History != nil {
+		opts.History = participant.Patient(opts.History)
+	}
 	runtime, joined := participant.New(opts.Space, opts.Logger, errShutdown), opts.Space.Welcome().Space
 	return &Bridge{
 		opts: opts, you: runtime.You, log: runtime.Log, runtime: runtime, joined: joined, handled: joined.Seq, start: protocol.ID(uuid.Must(uuid.NewV7()).String()),

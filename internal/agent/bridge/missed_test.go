@@ -3,6 +3,8 @@ package bridge_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/participant"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -49,6 +52,32 @@ func TestMissed_ClockAhead(t *testing.T) {
 	with.ahead = 2 * time.Hour
 	employ(t, g, server, with)
 	testkit.Eventually(t, "the missed call is made", func() bool { return n.Load() == 1 })
+}
+
+// A gateway that goes while the bridge reads what it has missed is asked again.
+func TestMissed_GatewayGoes(t *testing.T) {
+	g := meuptest.Start(t, config)
+	n, server := counting()
+	employ(t, g, server, catchingUp(t, g)).stop()
+	begin(t, join(t, g, "alice", nil), callOf(1, "count"))
+	with := catchingUp(t, g)
+	with.bridge.History = &leaving{History: with.bridge.History, away: 4}
+	employ(t, g, server, with)
+	testkit.Eventually(t, "the missed call is made", func() bool { return n.Load() == 1 })
+}
+
+// leaving is the history of a gateway that is away for some requests.
+type leaving struct {
+	participant.History
+	away int
+}
+
+func (l *leaving) Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error) {
+	l.away--
+	if l.away >= 0 {
+		return nil, &url.Error{Op: "Get", URL: "http://gateway/", Err: errors.New("connection refused")}
+	}
+	return l.History.Envelopes(ctx, space, query)
 }
 
 // A bridge that was stopped answers the requests that were sent while it was

@@ -331,6 +331,7 @@ func reason(why string) json.RawMessage {
 // agent's last envelope, where it may have left work unfinished, those from its oldest
 // attempt without an answer on, and the questions of that work.
 func ReadBacklog(ctx context.Context, o BacklogOptions) (*Backlog, error) {
+	o.History = participant.Patient(o.History)
 	b := &Backlog{
 		o:         o,
 		contexts:  make(map[protocol.ContextPath]protocol.Envelope),

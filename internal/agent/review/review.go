@@ -75,8 +75,7 @@ const (
 	ownPages     = 5
 	ownPage      = 1000
 	readTime     = 30 * time.Second
-	minRetry     = 100 * time.Millisecond // of a request that a busy gateway refused
-	maxReason    = 500                    // characters; the protocol has room for more
+	maxReason    = 500 // characters; the protocol has room for more
 )
 
 // Reviewer judges the proposals of one space.
@@ -381,7 +380,7 @@ func (r *Reviewer) judge(w *work) opinion {
 type opinion struct{ verdict, reason string }
 
 // inTurn reads from the gateway, one request at a time, since the gateway bounds the memory of the
-// requests of a participant, and again while the gateway is busy.
+// requests of a participant.
 func inTurn[T any](ctx context.Context, r *Reviewer, read func() (T, error)) (out T, err error) {
 	select {
 	case r.reading <- struct{}{}:
@@ -389,20 +388,7 @@ func inTurn[T any](ctx context.Context, r *Reviewer, read func() (T, error)) (ou
 	case <-ctx.Done():
 		return out, ctx.Err()
 	}
-	for {
-		out, err = read()
-		var status *api.StatusError
-		if err == nil || !errors.As(err, &status) || !status.Temporary() {
-			return out, err
-		}
-		timer := time.NewTimer(max(status.RetryAfter, minRetry))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return out, err
-		}
-	}
+	return participant.Again(ctx, read)
 }
 
 // decide settles a proposal as the opinion says.

@@ -8,12 +8,10 @@ import (
 	"io"
 	"iter"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/meup-protocol/meup/client"
@@ -649,34 +647,4 @@ type unread struct{ Log }
 
 func (unread) Proposals(context.Context, string, string, int, protocol.Seq) (*api.Proposals, error) {
 	return nil, errors.New("not now")
-}
-
-// A busy gateway is asked again, until there is no time left; another refusal is final.
-func TestInTurn(t *testing.T) {
-	busy := &api.StatusError{Status: http.StatusTooManyRequests, RetryAfter: time.Second}
-	for name, c := range map[string]struct {
-		answers []error
-		took    time.Duration
-		fails   bool
-	}{
-		"answers":        {[]error{nil}, 0, false},
-		"is busy":        {[]error{busy, busy, nil}, 2 * time.Second, false},
-		"refuses":        {[]error{&api.StatusError{Status: http.StatusForbidden}}, 0, true},
-		"is busy always": {slices.Repeat([]error{busy}, 20), 10 * time.Second, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-				defer cancel()
-				begun, n := time.Now(), 0
-				_, err := inTurn(ctx, &Reviewer{reading: make(chan struct{}, 1)}, func() (int, error) {
-					n++
-					return n, c.answers[n-1]
-				})
-				if took := time.Since(begun); took != c.took || (err != nil) != c.fails {
-					t.Errorf("%v after %s", err, took)
-				}
-			})
-		})
-	}
 }
