@@ -263,7 +263,7 @@ func (r *Reviewer) judged(ctx context.Context, since protocol.Seq) (map[protocol
 		Kinds: []string{string(protocol.KindMCPOpinion)}, From: []protocol.ParticipantID{r.you}, Descending: true, Limit: ownPage, Log: r.joined.Log, Before: r.joined.Seq + 1,
 	}
 	for range ownPages {
-		page, err := r.opts.Log.Envelopes(ctx, r.joined.Name, q)
+		page, err := inTurn(ctx, r, func() (*api.Envelopes, error) { return r.opts.Log.Envelopes(ctx, r.joined.Name, q) })
 		if err != nil {
 			return nil, fmt.Errorf("read own opinions: %w", err)
 		}

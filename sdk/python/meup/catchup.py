@@ -25,6 +25,7 @@ PAGE = 1000
 SEARCH_PAGES = 5
 READ_TIMEOUT = 30.0
 ATTEMPTS = 3
+AWAY_ATTEMPTS = 8
 # Bounds of the old questions that are answered.
 MAX_QUESTIONS = 64
 MAX_AGE = timedelta(hours=1)
@@ -293,17 +294,24 @@ class _History:
         return doc
 
     async def _retried(self, address: str) -> Any:
-        """Read a page, again after the time that a busy gateway requests."""
-        for _ in range(ATTEMPTS - 1):
+        """Read a page, again after the time that a busy gateway requests, or while there is none."""
+        busy = away = 0
+        while True:
             try:
                 return await asyncio.to_thread(self._get, address)
             except urllib.error.HTTPError as err:
                 err.close()
+                busy += 1
                 after = err.headers.get("Retry-After", "")
-                if err.code not in (429, 503) or not after.isdecimal():
+                if busy == ATTEMPTS or err.code not in (429, 503) or not after.isdecimal():
                     raise
-                await asyncio.sleep(int(after))
-        return await asyncio.to_thread(self._get, address)
+                wait = float(after)
+            except OSError:  # no connection
+                away += 1
+                if away == AWAY_ATTEMPTS:
+                    raise
+                wait = self._space._o.backoff.delay(away)
+            await asyncio.sleep(wait)
 
     def _get(self, address: str) -> Any:
         request = urllib.request.Request(address, headers=dict(self._space._o.headers))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import urllib.error
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from unittest import mock
 
 import meup
+from meup import catchup
 from support import BoundedTest, FakeConnection, FakeGateway, until
 
 
@@ -301,6 +303,15 @@ class FaultsTest(BoundedTest):
                 await space.receive()
         self.assertEqual((caught.exception.status, caught.exception.code), (401, "unauthorized"))
         self.assertIn("The token has expired.", str(caught.exception))
+
+    async def test_the_log_is_read_again_while_the_gateway_is_away(self) -> None:
+        history = catchup._History(await self.join())
+        away: list[Any] = [urllib.error.URLError("connection refused"), ConnectionResetError(), TimeoutError()]
+        with mock.patch.object(history, "_get", side_effect=[*away, {"envelopes": []}]):
+            self.assertEqual(await history.page(limit=1), {"envelopes": []})
+        with mock.patch.object(history, "_get", side_effect=away * 3) as get, self.assertRaises(OSError):
+            await history.page(limit=1)
+        self.assertEqual(get.call_count, catchup.AWAY_ATTEMPTS)
 
     async def test_redirects_are_not_followed(self) -> None:
         async with FakeGateway() as other:
