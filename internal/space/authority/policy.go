@@ -114,6 +114,9 @@ func (c *Config) proposes(rights capability.Rights, call capability.Request) *ca
 // RejectsProposal returns why a rule of the deciders rejects a proposal from a participant, as a
 // sentence; "": none does.
 func (c *Config) RejectsProposal(from protocol.ParticipantID, e *protocol.Envelope, proposed protocol.Value) string {
+	if len(c.Deciders.Rules) == 0 {
+		return ""
+	}
 	call := c.ProposedCall(from, e, proposed, HostOf(proposed))
 	rule := c.Deciders.Rule(&call)
 	switch {
