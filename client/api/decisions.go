@@ -45,7 +45,7 @@ type CallDecision struct {
 	Reason  string `json:"reason,omitempty"` // of a rejection or a withdrawal
 
 	Decided DecidedBy `json:"decided"`
-	// Undone is by whom the decision of a reviewer was called wrong; nil: by nobody.
+	// Undone is the demotion that called the decision of a reviewer wrong; nil: there is none.
 	Undone *Undoing `json:"undone,omitempty"`
 	// Today is what the policy in force says about the call; nil if the reader may not
 	// see it.
