@@ -204,7 +204,8 @@ func (s *scene) wantAbout(proposal protocol.ID, want ...string) {
 	}
 }
 
-// finish waits until everything before is judged: one proposal is judged at a time.
+// finish waits until a further proposal is judged, which is received after everything before. With one
+// judgment at a time, those that have an opinion are finished then; others can be judged after it.
 func (s *scene) finish() {
 	s.t.Helper()
 	s.await(s.propose("other", "last_one", `{}`))
@@ -259,6 +260,11 @@ func TestReviewer_OthersOnly(t *testing.T) {
 	own := s.propose("rev", "read_file", `{}`)
 	p := s.send("coder", protocol.Envelope{Kind: protocol.KindMCPProposal, Payload: []byte(`{"method":"resources/read","params":{"uri":"x"}}`)})
 	private := s.send("coder", protocol.Envelope{Kind: protocol.KindMCPProposal, To: []protocol.ParticipantID{"alice"}, Payload: []byte(`{"method":"tools/call","params":{"name":"read_file"}}`)})
+	for range 2 { // in any order
+		s.receive(func(e *protocol.Envelope) bool {
+			return e.Kind == protocol.KindMCPOpinion && (e.Correlation.Names(p) || e.Correlation.Names(private))
+		})
+	}
 	s.finish()
 	s.wantAbout(own)
 	s.wantAbout(p, "rev mcp.opinion")
