@@ -42,15 +42,20 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 	case protocol.KindChat:
 		switch {
 		case env.From == a.you && !mine: // another process of the participant has answered
+			a.log.Debug("another process of this participant has sent a chat", "chat", env.ID)
 			for _, id := range env.Correlation.IDs {
 				if q := a.questions.Get(id); q != nil {
 					q.root.cancel(errTakenOver)
 				}
 			}
-		case a.addressing.IsQuestion(env):
-			a.admit(*env)
-		case !mine:
-			a.log.Debug("a chat is no question for this agent", "chat", env.ID, "from", env.From)
+		case mine:
+		default:
+			why := a.addressing.WhyIgnored(env)
+			if why == "" {
+				a.admit(*env)
+				break
+			}
+			a.log.Debug("a chat is no question for this agent", "chat", env.ID, "from", env.From, "why", why)
 		}
 	case protocol.KindChatCancel, protocol.KindReasoningCancel:
 		if !mine {

@@ -34,6 +34,7 @@ func (a *Agent) noteRemark(env *protocol.Envelope) bool {
 		return false
 	}
 	p.remarks.Add(m)
+	a.log.Debug("taken as a remark on an open question", "envelope", env.ID, "from", env.From, "question", p.q.chat.ID)
 	return true
 }
 

@@ -197,6 +197,7 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 	case a.watched <- struct{}{}:
 		defer func() { <-a.watched }()
 	default:
+		a.log.Warn("a question is left to another process, which is not watched: too many are", "question", q.chat.ID)
 		return
 	}
 	ctx := a.runtime.Work
@@ -204,6 +205,9 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 	for delay := first; ; delay = w.Interval {
 		asked, gone := w.Gone(ctx, delay)
 		if !gone || asked == 0 && delay > 0 { // without the right to ask, it is left to the other process
+			if gone {
+				a.log.Info("a question is left to another process, since this one may not ask whether it lives", "question", q.chat.ID)
+			}
 			return
 		}
 		asked = cmp.Or(asked, a.space.Seq)

@@ -133,24 +133,41 @@ func (t *Classifier) forget(env *protocol.Envelope) {
 }
 
 // IsQuestion reports whether a chat is a question for this agent.
-func (t *Classifier) IsQuestion(env *protocol.Envelope) bool {
+func (t *Classifier) IsQuestion(env *protocol.Envelope) bool { return t.WhyIgnored(env) == "" }
+
+// WhyIgnored returns why a chat is no question for this agent, in words; "": it is one, and counts as
+// asked.
+func (t *Classifier) WhyIgnored(env *protocol.Envelope) string {
 	text := ChatText(env)
-	if env.From == t.you || env.From == protocol.GatewayID || strings.TrimSpace(text) == "" {
-		return false
+	switch {
+	case env.From == t.you:
+		return "it is the agent's own"
+	case env.From == protocol.GatewayID:
+		return "it is the gateway's"
+	case strings.TrimSpace(text) == "":
+		return "it has no text"
+	case !env.AddressedTo(t.you) && len(env.To) > 0:
+		return "it is addressed to others"
+	case t.answersMe(env):
+		return "it answers the agent's own question"
+	case t.Names(env) && !t.isAgent(env.From):
+		return ""
+	case t.Names(env):
+		return t.whyNoMore(env)
+	case env.Context != "":
+		return "it is in a context, and does not name the agent"
+	case t.isAgent(env.From):
+		return "an agent's chat does not name the agent"
+	case textutil.LeadingMention(text) != "":
+		return "it begins with another name"
+	case t.mode == Any && t.mentionsOther(text):
+		return "it mentions others"
+	case t.mode == Auto && t.hasOtherAgent():
+		return "it names no agent, and several are connected"
+	case t.mode == Any || t.mode == Auto:
+		return ""
 	}
-	if !env.AddressedTo(t.you) && len(env.To) > 0 {
-		return false // addressed to another participant
-	}
-	if t.answersMe(env) {
-		return false
-	}
-	if t.Names(env) {
-		return !t.isAgent(env.From) || t.allowsAgent(env)
-	}
-	if env.Context != "" || t.isAgent(env.From) || textutil.LeadingMention(text) != "" {
-		return false // a remark in a context, an agent's answer, or for another name
-	}
-	return t.mode == Any && !t.mentionsOther(text) || t.mode == Auto && !t.hasOtherAgent()
+	return "it does not name the agent"
 }
 
 // answersMe reports whether a chat answers one that this agent sent to ask: the chat of an agent
@@ -169,14 +186,16 @@ func (t *Classifier) Names(env *protocol.Envelope) bool {
 	return env.AddressedTo(t.you) || t.mode != Addressed && textutil.Mentions(ChatText(env), t.names...)
 }
 
-// allowsAgent reports whether to answer another question of an agent, and
-// counts it.
-func (t *Classifier) allowsAgent(env *protocol.Envelope) bool {
-	if t.depth.of(env.ID) >= t.hops || t.rateGuard[env.From] >= maxAgentQuestions {
-		return false
+// whyNoMore returns why not to answer another question of an agent; "": it is answered, and counts.
+func (t *Classifier) whyNoMore(env *protocol.Envelope) string {
+	if t.depth.of(env.ID) >= t.hops {
+		return "an agent asks, beyond the bound of hops"
+	}
+	if t.rateGuard[env.From] >= maxAgentQuestions {
+		return "this agent has had all its answers, until a person sends a chat"
 	}
 	t.rateGuard[env.From]++
-	return true
+	return ""
 }
 
 // AllowsPart reports whether to reason about another part for an agent, and

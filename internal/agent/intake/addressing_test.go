@@ -87,6 +87,57 @@ func TestIsAgent(t *testing.T) {
 	}
 }
 
+// The reason why a chat is not answered names the bound or the rule that it meets.
+func TestWhyIgnored(t *testing.T) {
+	to := func(env protocol.Envelope, ids ...protocol.ParticipantID) protocol.Envelope {
+		env.To = ids
+		return env
+	}
+	inContext := chatOf("alice", "q", "hm")
+	inContext.Context = "c-1"
+	for name, c := range map[string]struct {
+		mode Mode
+		chat protocol.Envelope
+		want string
+	}{
+		"a question":              {Auto, chatOf("alice", "q", "what is this?"), ""},
+		"its own":                 {Auto, chatOf("planner", "q", "hello"), "it is the agent's own"},
+		"of the gateway":          {Auto, chatOf(protocol.GatewayID, "q", "hello"), "it is the gateway's"},
+		"empty":                   {Auto, chatOf("alice", "q", " "), "it has no text"},
+		"to others":               {Auto, to(chatOf("alice", "q", "@planner"), "carol"), "it is addressed to others"},
+		"a remark":                {Any, inContext, "it is in a context, and does not name the agent"},
+		"of an agent":             {Any, chatOf("bob", "q", "so it is"), "an agent's chat does not name the agent"},
+		"for another name":        {Any, chatOf("alice", "q", "@carol hello"), "it begins with another name"},
+		"which mentions another":  {Any, chatOf("alice", "q", "ask @bob"), "it mentions others"},
+		"among agents":            {Auto, chatOf("alice", "q", "who knows?"), "it names no agent, and several are connected"},
+		"to all, if it must name": {Mentioned, chatOf("alice", "q", "who knows?"), "it does not name the agent"},
+		"beyond the hops":         {Auto, chatOf("bob", "deep", "@planner go on"), "an agent asks, beyond the bound of hops"},
+		"of an agent, once more":  {Auto, chatOf("bob", "q", "@planner go on"), "this agent has had all its answers, until a person sends a chat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(c.mode)
+			r.presence(protocol.PresenceJoin, "alice")
+			if c.want != "" {
+				r.presence(protocol.PresenceJoin, "bob")
+				r.sees(chatOf("alice", "by-alice", "well?"))
+				r.sees(protocol.Envelope{ID: "by-bob", Kind: protocol.KindReasoningStart, From: "bob", Correlation: protocol.CorrelateTo("by-alice")})
+			}
+			if c.chat.ID == "deep" {
+				r.t.hops = 0
+			} else if c.chat.From == "bob" {
+				r.t.rateGuard["bob"] = maxAgentQuestions
+			}
+			r.sees(c.chat)
+			if got := r.t.WhyIgnored(&c.chat); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if got := r.t.IsQuestion(&c.chat); got != (c.want == "") {
+				t.Errorf("a question: %t", got)
+			}
+		})
+	}
+}
+
 // TestIsQuestion_MentionOfAnother checks that an agent that answers any chat
 // leaves a chat to the agent that it mentions.
 func TestIsQuestion_MentionOfAnother(t *testing.T) {

@@ -126,9 +126,12 @@ func (r *Runtime) control(env *protocol.Envelope) (shutdown bool) {
 	case protocol.KindParticipantShutdown:
 		return true
 	case protocol.KindParticipantPause:
-		r.Gate.Close(protocol.PauseDuration(env.ParsePayload()))
+		d := protocol.PauseDuration(env.ParsePayload())
+		r.Gate.Close(d)
+		r.Log.Info("paused", "by", env.From, "for", d) // 0: until it is resumed
 	case protocol.KindParticipantResume:
 		r.Gate.Open()
+		r.Log.Info("resumed", "by", env.From)
 	}
 	return false
 }
