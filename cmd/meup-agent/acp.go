@@ -27,15 +27,15 @@ import (
 // acpFlags are the flags of acp.
 type acpFlags struct {
 	memberFlags
-	name, answer, catchUp        string
-	command, dir, mode           string
-	env                          []string
-	spaceTools                   string
-	questions, maxHops, sessions int
-	proposalTimeout, grantTime   time.Duration
-	idleTimeout, startTimeout    time.Duration
-	maxCost                      float64
-	maxTokens                    int64
+	answerFlags
+	command, dir, mode         string
+	env                        []string
+	spaceTools                 string
+	questions, sessions        int
+	proposalTimeout, grantTime time.Duration
+	idleTimeout, startTimeout  time.Duration
+	maxCost                    float64
+	maxTokens                  int64
 
 	words []string // of command
 }
@@ -73,16 +73,13 @@ only by a capability for mcp.request that has the participant's own id in to.`,
 
 func (f *acpFlags) register(fl *pflag.FlagSet) {
 	f.memberFlags.register(fl)
+	f.answerFlags.register(fl)
 	fl.StringVar(&f.command, "cmd", "", "command of the agent, with its arguments")
 	fl.StringVar(&f.dir, "dir", ".", "folder in which the agent works")
 	fl.StringArrayVar(&f.env, "env", nil, "environment variable to pass to the agent; * at the end matches any; may be repeated")
 	fl.StringVar(&f.mode, "mode", "", "mode of the agent's sessions, by the agent's own name for it, such as default or plan; empty: the agent's choice, which may ask for no permission")
 	fl.StringVar(&f.spaceTools, "space-tools", "auto", "auto: the agent gets the tools of the space, by the gateway's /mcp; off: it does not")
-	fl.StringVar(&f.name, "name", "", "name for mentions, in addition to the participant's id")
-	fl.StringVar(&f.answer, "answer", string(intake.Auto), "chats to answer: addressed, mentioned (also @name), any (also chats to all), auto (any, or mentioned if another agent is connected)")
-	fl.StringVar(&f.catchUp, "catch-up", string(intake.CatchUpAuto), "questions from before the start to answer: auto (of the last hour, if the agent was in the space before them), all (all without an answer), off (none)")
 	fl.IntVar(&f.questions, "max-questions", 4, "maximum of questions that are answered at the same time")
-	fl.IntVar(&f.maxHops, "max-hops", 4, "maximum of answers of agents that follow from one another")
 	fl.IntVar(&f.sessions, "max-sessions", 32, "maximum of sessions of the agent that are kept open, one for each thread")
 	fl.DurationVar(&f.proposalTimeout, "proposal-timeout", 5*time.Minute, "time until a request for permission without a decision expires")
 	fl.DurationVar(&f.grantTime, "grant-time", time.Hour, "duration of the grant that a proposal suggests, if the agent offers a lasting permission")
@@ -107,8 +104,6 @@ func (f *acpFlags) check() error {
 		return program.Usagef("--space-tools %q: expected auto or off", f.spaceTools)
 	case f.questions < 1:
 		return program.Usagef("--max-questions %d: at least 1", f.questions)
-	case f.maxHops < 1:
-		return program.Usagef("--max-hops %d: at least 1", f.maxHops)
 	case f.sessions < 1:
 		return program.Usagef("--max-sessions %d: at least 1", f.sessions)
 	case f.proposalTimeout <= 0:
@@ -125,11 +120,8 @@ func (f *acpFlags) check() error {
 		return program.Usagef("--max-tokens must not be negative")
 	}
 	f.words = words
-	if _, err := intake.ParseMode(f.answer); err != nil {
-		return program.Usagef("--answer: %w", err)
-	}
-	if _, err := intake.ParseCatchUp(f.catchUp); err != nil {
-		return program.Usagef("--catch-up: %w", err)
+	if err := f.answerFlags.check(); err != nil {
+		return err
 	}
 	f.dir, err = filepath.Abs(f.dir)
 	if err != nil {
@@ -141,58 +133,54 @@ func (f *acpFlags) check() error {
 	return nil
 }
 
+// runACP starts the agent, joins, and answers until ctx ends. The agent starts first: a
+// member may receive questions immediately.
 func runACP(ctx context.Context, f *acpFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	return f.start(ctx, func(token string, servers []mcptools.Server, log *slog.Logger) error {
-		return serveACP(ctx, f, token, servers, log)
-	})
-}
-
-// serveACP starts the agent, joins, and answers until ctx ends. The agent starts first: a
-// member may receive questions immediately.
-func serveACP(ctx context.Context, f *acpFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
-	own := serversOf(servers)
-	o := acp.Options{
-		Command: f.words, Dir: f.dir, Env: mcptools.Environment(f.env...), Mode: f.mode, MCPServers: own, ProposalTimeout: f.proposalTimeout,
-		IdleTimeout: f.idleTimeout, StartTimeout: f.startTimeout, GrantTime: f.grantTime, MaxCost: f.maxCost, MaxTokens: f.maxTokens,
-		MaxSessions: f.sessions, Version: program.Version(version), Log: log,
-	}
-	history, err := openHistory(f.gateway, token)
-	if err != nil {
-		return err
-	}
-	defer history.Close()
-	if f.spaceTools == "auto" {
-		overHTTP, overStdio, err := f.spaceServer(token)
+		own := serversOf(servers)
+		o := acp.Options{
+			Command: f.words, Dir: f.dir, Env: mcptools.Environment(f.env...), Mode: f.mode, MCPServers: own, ProposalTimeout: f.proposalTimeout,
+			IdleTimeout: f.idleTimeout, StartTimeout: f.startTimeout, GrantTime: f.grantTime, MaxCost: f.maxCost, MaxTokens: f.maxTokens,
+			MaxSessions: f.sessions, Version: program.Version(version), Log: log,
+		}
+		history, err := openHistory(f.gateway, token)
 		if err != nil {
 			return err
 		}
-		o.HTTPServers = slices.Concat(own, []any{overHTTP})
-		if overStdio == nil {
-			log.Info("the program meup is not installed: an agent that does not support MCP over HTTP gets no tools of the space")
-		} else {
-			o.MCPServers = slices.Concat(own, []any{overStdio})
+		defer history.Close()
+		if f.spaceTools == "auto" {
+			overHTTP, overStdio, err := f.spaceServer(token)
+			if err != nil {
+				return err
+			}
+			o.HTTPServers = slices.Concat(own, []any{overHTTP})
+			if overStdio == nil {
+				log.Info("the program meup is not installed: an agent that does not support MCP over HTTP gets no tools of the space")
+			} else {
+				o.MCPServers = slices.Concat(own, []any{overStdio})
+			}
 		}
-	}
-	solver, err := acp.Start(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer solver.Close()
-	c, err := f.dial(ctx, token, log, client.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }()
-	participant.WarnMissing(log, c.Welcome().You.Capabilities, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
-	log.Info("agent program started", "name", solver.Name(), "dir", f.dir)
-	return agent.New(agent.Options{
-		Space: c, Solver: solver, Approach: strings.TrimSpace("acp " + solver.Name()), Name: f.name, Answer: intake.Mode(f.answer),
-		CatchUp: intake.CatchUp(f.catchUp), History: history, ShowThinking: true, OwnToolsOnly: true, MaxQuestions: f.questions,
-		MaxHops: f.maxHops, Logger: log,
-	}).Run(ctx)
+		solver, err := acp.Start(ctx, o)
+		if err != nil {
+			return err
+		}
+		defer solver.Close()
+		c, err := f.dial(ctx, token, log, client.Options{})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		participant.WarnMissing(log, c.Welcome().You.Capabilities, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
+		log.Info("agent program started", "name", solver.Name(), "dir", f.dir)
+		return agent.New(agent.Options{
+			Space: c, Solver: solver, Approach: strings.TrimSpace("acp " + solver.Name()), Name: f.name, Answer: intake.Mode(f.answer),
+			CatchUp: intake.CatchUp(f.catchUp), History: history, ShowThinking: true, OwnToolsOnly: true, MaxQuestions: f.questions,
+			MaxHops: f.maxHops, Logger: log,
+		}).Run(ctx)
+	})
 }
 
 // variable is an environment variable or a header in session/new.
@@ -254,16 +242,13 @@ func findMeup() (string, error) {
 	}
 	self, err := os.Executable()
 	if err == nil {
-		if beside := filepath.Join(filepath.Dir(self), name); isFile(beside) {
+		beside := filepath.Join(filepath.Dir(self), name)
+		about, err := os.Stat(beside)
+		if err == nil && about.Mode().IsRegular() {
 			return beside, nil
 		}
 	}
 	return exec.LookPath(name)
-}
-
-func isFile(path string) bool {
-	about, err := os.Stat(path)
-	return err == nil && about.Mode().IsRegular()
 }
 
 func isFolder(path string) bool {

@@ -70,6 +70,8 @@ func (f *bridgeFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.noPins, "no-pin-tools", false, "offer changed tools at once")
 }
 
+// runBridge starts the server, joins, and answers until ctx ends. The server
+// starts first: a member may receive requests immediately.
 func runBridge(ctx context.Context, f *bridgeFlags) error {
 	if err := f.check(); err != nil {
 		return err
@@ -90,54 +92,48 @@ func runBridge(ctx context.Context, f *bridgeFlags) error {
 		return program.Usagef("one bridge is for one server: start another bridge for the other server")
 	}
 	return f.start(ctx, func(token string, servers []mcptools.Server, log *slog.Logger) error {
-		return serveBridge(ctx, f, token, servers, log)
+		notices := bridge.NewNotices()
+		options := mcptools.Options{
+			CallTimeout: f.toolTimeout, MaxCallTimeout: f.toolMaxTimeout, Version: program.Version(version), Logger: log,
+			OnNotice: notices.Put, OnRestart: notices.Restarted,
+		}
+		if f.answerTimeout > 0 {
+			options.OnElicit = bridge.Elicit
+		}
+		set, err := mcptools.Start(ctx, servers, options)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = set.Close() }()
+		c, err := f.dial(ctx, token, log, client.Options{
+			NoEcho: true, ServesTools: true,
+			// The bridge needs no conversation. Requests to it, and envelopes that
+			// refer to them, pass every filter.
+			Filter: protocol.Filter{Kinds: []string{"participant.*"}},
+		})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		participant.WarnMissing(log, c.Welcome().You.Capabilities, participant.HostNeeds...)
+		history, err := openHistory(f.gateway, token)
+		if err != nil {
+			return err
+		}
+		defer history.Close()
+		var pins *bridge.Pins
+		switch held := c.Welcome().You.Capabilities; {
+		case f.noPins:
+		case f.pinTools || participant.MayAllow(held, protocol.KindCapabilityGrant):
+			pins = bridge.NewPins(bridge.PinOptions{Space: c, History: history, Required: f.pinTools, Logger: log})
+			participant.WarnMissing(log, held, pinNeeds...)
+		default:
+			log.Info("tools are not pinned: changed ones are offered at once; the capabilities mcp.proposal and capability.grant to itself pin them")
+		}
+		return bridge.New(bridge.Options{
+			Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, AnswerTimeout: f.answerTimeout, History: history, Version: program.Version(version), Logger: log,
+		}).Run(ctx)
 	})
-}
-
-// serveBridge starts the server, joins, and answers until ctx ends. The server
-// starts first: a member may receive requests immediately.
-func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
-	notices := bridge.NewNotices()
-	options := mcptools.Options{
-		CallTimeout: f.toolTimeout, MaxCallTimeout: f.toolMaxTimeout, Version: program.Version(version), Logger: log,
-		OnNotice: notices.Put, OnRestart: notices.Restarted,
-	}
-	if f.answerTimeout > 0 {
-		options.OnElicit = bridge.Elicit
-	}
-	set, err := mcptools.Start(ctx, servers, options)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = set.Close() }()
-	c, err := f.dial(ctx, token, log, client.Options{
-		NoEcho: true, ServesTools: true,
-		// The bridge needs no conversation. Requests to it, and envelopes that
-		// refer to them, pass every filter.
-		Filter: protocol.Filter{Kinds: []string{"participant.*"}},
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }()
-	participant.WarnMissing(log, c.Welcome().You.Capabilities, participant.HostNeeds...)
-	history, err := openHistory(f.gateway, token)
-	if err != nil {
-		return err
-	}
-	defer history.Close()
-	var pins *bridge.Pins
-	switch held := c.Welcome().You.Capabilities; {
-	case f.noPins:
-	case f.pinTools || participant.MayAllow(held, protocol.KindCapabilityGrant):
-		pins = bridge.NewPins(bridge.PinOptions{Space: c, History: history, Required: f.pinTools, Logger: log})
-		participant.WarnMissing(log, held, pinNeeds...)
-	default:
-		log.Info("tools are not pinned: changed ones are offered at once; the capabilities mcp.proposal and capability.grant to itself pin them")
-	}
-	return bridge.New(bridge.Options{
-		Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, AnswerTimeout: f.answerTimeout, History: history, Version: program.Version(version), Logger: log,
-	}).Run(ctx)
 }
 
 // pinNeeds are the needs of a bridge that pins tools.

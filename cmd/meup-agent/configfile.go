@@ -33,8 +33,12 @@ func applyConfig(fl *pflag.FlagSet, path string) error {
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	file, err := parser.ParseBytes(raw, 0)
+	var at yaml.Error
+	if errors.As(err, &at) { // its text quotes the line, which may contain a secret
+		return located(path, at.GetToken(), errors.New("not YAML: "+at.GetMessage()))
+	}
 	if err != nil {
-		return unreadable(path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	for _, doc := range file.Docs {
 		list, err := members(doc.Body)
@@ -48,16 +52,6 @@ func applyConfig(fl *pflag.FlagSet, path string) error {
 		}
 	}
 	return nil
-}
-
-// unreadable reports the position of a YAML syntax error. It does not quote the
-// line, which may contain a secret.
-func unreadable(path string, err error) error {
-	var at yaml.Error
-	if !errors.As(err, &at) {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return located(path, at.GetToken(), errors.New("not YAML: "+at.GetMessage()))
 }
 
 func located(path string, t *token.Token, err error) error {

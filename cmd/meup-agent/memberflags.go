@@ -89,14 +89,6 @@ func (f *spaceFlags) check() error {
 	return nil
 }
 
-func (f *spaceFlags) logger() (*slog.Logger, error) {
-	level, err := program.ParseLevel(f.logLevel)
-	if err != nil {
-		return nil, err
-	}
-	return program.NewLogger(os.Stderr, level, f.logFormat)
-}
-
 // token reads the token. There is no flag for it, since all users of the
 // machine can see the flags of a process.
 func (f *spaceFlags) token() (string, error) {
@@ -167,7 +159,11 @@ func (f *spaceFlags) dial(parent context.Context, token string, log *slog.Logger
 // start reads the settings that need more than the flags, then calls serve. It
 // returns nil if ctx ends while serve is starting.
 func (f *spaceFlags) start(ctx context.Context, serve func(token string, log *slog.Logger) error) error {
-	log, err := f.logger()
+	level, err := program.ParseLevel(f.logLevel)
+	if err != nil {
+		return err
+	}
+	log, err := program.NewLogger(os.Stderr, level, f.logFormat)
 	if err != nil {
 		return err
 	}

@@ -102,50 +102,48 @@ func (f *reviewFlags) check() error {
 	return f.modelFlags.check()
 }
 
+// runReview reads the rules, opens the model, joins, and judges until ctx ends.
 func runReview(ctx context.Context, f *reviewFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	return f.start(ctx, func(token string, log *slog.Logger) error { return serveReview(ctx, f, token, log) })
-}
-
-// serveReview reads the rules, opens the model, joins, and judges until ctx ends.
-func serveReview(ctx context.Context, f *reviewFlags, token string, log *slog.Logger) error {
-	options := review.Options{
-		Key: []byte(token), Effort: f.effort, Shadow: f.mode == "shadow", Root: f.root,
-		MaxWork: f.work, MaxWaiting: f.waiting, Timeout: f.timeout, MaxCall: f.maxCall, Logger: log,
-	}
-	var err error
-	if f.rules != "" {
-		options.Rules, err = readRules(f.rules)
-		if err != nil {
-			return program.Usage(err)
+	return f.start(ctx, func(token string, log *slog.Logger) error {
+		options := review.Options{
+			Key: []byte(token), Effort: f.effort, Shadow: f.mode == "shadow", Root: f.root,
+			MaxWork: f.work, MaxWaiting: f.waiting, Timeout: f.timeout, MaxCall: f.maxCall, Logger: log,
 		}
-	}
-	if f.model != "" {
-		options.Model, err = models.Open(f.model, models.Options{BaseURL: f.baseURL, API: f.api, Getenv: os.Getenv, Logger: log})
-		if err != nil {
-			return program.Usage(err)
+		var err error
+		if f.rules != "" {
+			options.Rules, err = readRules(f.rules)
+			if err != nil {
+				return program.Usage(err)
+			}
 		}
-	}
-	history, err := openHistory(f.gateway, token)
-	if err != nil {
-		return err
-	}
-	defer history.Close()
-	options.Log = history
-	c, err := f.dial(ctx, token, log, client.Options{Filter: protocol.Filter{Kinds: review.Kinds()}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }()
-	options.Space = c
-	you := c.Welcome().You
-	if !participant.MayAllow(you.Capabilities, protocol.KindMCPOpinion) {
-		return fmt.Errorf("%s has no capability mcp.opinion, so it cannot judge proposals; add it to the participant in the configuration of the gateway, or grant it", you.ID)
-	}
-	participant.WarnMissing(log, you.Capabilities, reviewNeeds...)
-	return review.New(options).Run(ctx)
+		if f.model != "" {
+			options.Model, err = models.Open(f.model, models.Options{BaseURL: f.baseURL, API: f.api, Getenv: os.Getenv, Logger: log})
+			if err != nil {
+				return program.Usage(err)
+			}
+		}
+		history, err := openHistory(f.gateway, token)
+		if err != nil {
+			return err
+		}
+		defer history.Close()
+		options.Log = history
+		c, err := f.dial(ctx, token, log, client.Options{Filter: protocol.Filter{Kinds: review.Kinds()}})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		options.Space = c
+		you := c.Welcome().You
+		if !participant.MayAllow(you.Capabilities, protocol.KindMCPOpinion) {
+			return fmt.Errorf("%s has no capability mcp.opinion, so it cannot judge proposals; add it to the participant in the configuration of the gateway, or grant it", you.ID)
+		}
+		participant.WarnMissing(log, you.Capabilities, reviewNeeds...)
+		return review.New(options).Run(ctx)
+	})
 }
 
 // readRules reads a file of rules, which has a bound.

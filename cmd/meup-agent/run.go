@@ -64,6 +64,8 @@ traces by OTLP if OTEL_EXPORTER_OTLP_ENDPOINT is set.`,
 	return c
 }
 
+// runAgent starts the tools, joins, and answers until ctx ends. The tools start
+// first: a member may receive questions immediately.
 func runAgent(ctx context.Context, f *runFlags) error {
 	if err := f.check(); err != nil {
 		return err
@@ -73,67 +75,62 @@ func runAgent(ctx context.Context, f *runFlags) error {
 		if err != nil {
 			return err
 		}
-		return serve(ctx, f, token, append(servers, docs...), log)
+		servers = append(servers, docs...)
+		instructions, err := f.think.text()
+		if err != nil {
+			return err
+		}
+		tel, stop, err := f.observe(ctx, token, log)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		thinker, err := f.think.open(tel, log)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = thinker.Close() }()
+		history, err := openHistory(f.gateway, token)
+		if err != nil {
+			return err
+		}
+		defer history.Close()
+		var answering atomic.Pointer[agent.Agent]
+		if f.memory {
+			memory := toolserver.NewMemory(toolserver.MemoryOptions{Memory: history, Space: f.space, Version: program.Version(version), Before: func() protocol.Seq {
+				return answering.Load().OldestQuestion() // tools are called by the agent only
+			}})
+			servers = append(servers, mcptools.Server{Name: "memory", InProcess: memory})
+		}
+		tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, MaxCallTimeout: f.toolMaxTimeout, Version: program.Version(version), Logger: log})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tools.Close() }()
+		c, err := f.dial(ctx, token, log, client.Options{})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		participant.WarnMissing(log, c.Welcome().You.Capabilities, agentNeeds...)
+		if f.proposalTimeout > 0 {
+			participant.WarnMissing(log, c.Welcome().You.Capabilities, proposalNeeds...)
+		}
+		delegateTimeout := f.delegateTimeout
+		if delegateTimeout == 0 {
+			delegateTimeout = -1 // no agent is asked
+		}
+		a := agent.New(agent.Options{
+			Space: c, Tools: tools, Planner: thinker, Approach: thinker.Approach, Instructions: instructions,
+			Name: f.name, Answer: intake.Mode(f.answer), CatchUp: intake.CatchUp(f.catchUp), History: history,
+			ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
+			NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout, MaxToolTimeout: f.toolMaxTimeout,
+			DelegateTimeout: delegateTimeout,
+			ContextTokens:   f.think.contextTokens, Prices: f.think.prices, Currency: f.think.currency, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
+		})
+		answering.Store(a)
+		return a.Run(ctx)
 	})
-}
-
-// serve starts the tools, joins, and answers until ctx ends. The tools start
-// first: a member may receive questions immediately.
-func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Server, log *slog.Logger) (err error) {
-	instructions, err := f.think.text()
-	if err != nil {
-		return err
-	}
-	tel, stop, err := f.observe(ctx, token, log)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	thinker, err := f.think.open(tel, log)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = thinker.Close() }()
-	history, err := openHistory(f.gateway, token)
-	if err != nil {
-		return err
-	}
-	defer history.Close()
-	var answering atomic.Pointer[agent.Agent]
-	if f.memory {
-		memory := toolserver.NewMemory(toolserver.MemoryOptions{Memory: history, Space: f.space, Version: program.Version(version), Before: func() protocol.Seq {
-			return answering.Load().OldestQuestion() // tools are called by the agent only
-		}})
-		servers = append(servers, mcptools.Server{Name: "memory", InProcess: memory})
-	}
-	tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, MaxCallTimeout: f.toolMaxTimeout, Version: program.Version(version), Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tools.Close() }()
-	c, err := f.dial(ctx, token, log, client.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }()
-	participant.WarnMissing(log, c.Welcome().You.Capabilities, agentNeeds...)
-	if f.proposalTimeout > 0 {
-		participant.WarnMissing(log, c.Welcome().You.Capabilities, proposalNeeds...)
-	}
-	delegateTimeout := f.delegateTimeout
-	if delegateTimeout == 0 {
-		delegateTimeout = -1 // no agent is asked
-	}
-	a := agent.New(agent.Options{
-		Space: c, Tools: tools, Planner: thinker, Approach: thinker.Approach, Instructions: instructions,
-		Name: f.name, Answer: intake.Mode(f.answer), CatchUp: intake.CatchUp(f.catchUp), History: history,
-		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
-		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout, MaxToolTimeout: f.toolMaxTimeout,
-		DelegateTimeout: delegateTimeout,
-		ContextTokens:   f.think.contextTokens, Prices: f.think.prices, Currency: f.think.currency, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
-	})
-	answering.Store(a)
-	return a.Run(ctx)
 }
 
 // openHistory returns a client of the gateway's HTTP API, which has the same

@@ -40,7 +40,7 @@ func checkTarget(from, to string, force bool) error {
 var errCannotMerge = errors.New("the suggestions cannot be added to the configuration as it is written: paste their lines")
 
 // writeSuggestions writes the configuration with the suggestions to a file, and keeps its
-// comments. It returns how many are in it: those for participants of the configuration.
+// comments and its permissions. It returns how many are in it: those for participants of the configuration.
 func writeSuggestions(from, to string, force bool, r *api.Suggestions) (n int, err error) {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -77,28 +77,23 @@ func writeSuggestions(from, to string, force bool, r *api.Suggestions) (n int, e
 	if err != nil || cfg == nil || !reflect.DeepEqual(got, want) {
 		return 0, errCannotMerge
 	}
-	return n, writeLike(from, to, force, out)
-}
-
-// writeLike writes a file with the permissions of another one.
-func writeLike(like, name string, replace bool, text []byte) error {
-	info, err := os.Stat(like)
+	info, err := os.Stat(from)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	how := os.O_EXCL
-	if replace {
+	if force {
 		how = os.O_TRUNC
 	}
-	w, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|how, info.Mode().Perm())
+	w, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|how, info.Mode().Perm())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	err = w.Chmod(info.Mode().Perm()) // the replaced file may be open to others
 	if err == nil {
-		_, err = w.Write(text)
+		_, err = w.Write(out)
 	}
-	return errors.Join(err, w.Close())
+	return n, errors.Join(err, w.Close())
 }
 
 // pathOf returns the path of a value in a configuration.

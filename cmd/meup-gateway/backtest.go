@@ -71,9 +71,6 @@ with --current, or the comparison is with what happened alone.`,
 		Example: "  meup-gateway backtest --config new.yaml --since 30d --data /var/lib/meup\n" +
 			"  meup-gateway backtest --config new.yaml --current meup.yaml --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --json",
 		Args: program.Args(),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runBacktest(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
-		},
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "the other configuration (required)")
@@ -82,6 +79,30 @@ with --current, or the comparison is with what happened alone.`,
 	fl.StringVar(&f.since, "since", "", "only envelopes from then on: a day, a time (RFC 3339), a duration before now (24h, 30d), or the id of an envelope")
 	f.registerLog(fl)
 	fl.IntVar(&f.examples, "examples", 3, "examples of a group")
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		cfg, log, done, err := f.openConfigured(c.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, done()) }()
+		report, err := f.compare(c.Context(), cfg, log, c.ErrOrStderr())
+		if c.Context().Err() != nil && err != nil {
+			return program.ErrInterrupted
+		}
+		if err != nil {
+			return err
+		}
+		for i := range report.Groups {
+			for j := range report.Groups[i].Examples {
+				x := &report.Groups[i].Examples[j]
+				x.Open = f.howToOpen(report.Groups[i].Space, x.ID, x.Seq)
+			}
+		}
+		if f.json {
+			return printJSON(c.OutOrStdout(), report)
+		}
+		return printBacktest(c.OutOrStdout(), report, f.hidden)
+	}
 	return c
 }
 
@@ -91,26 +112,6 @@ func (f *backtestFlags) registerLog(fl *pflag.FlagSet) {
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
-}
-
-func runBacktest(ctx context.Context, f backtestFlags, stdout, stderr io.Writer) (err error) {
-	cfg, log, done, err := f.openConfigured(stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	report, err := f.compare(ctx, cfg, log, stderr)
-	if ctx.Err() != nil && err != nil {
-		return program.ErrInterrupted
-	}
-	if err != nil {
-		return err
-	}
-	f.addOpen(report)
-	if f.json {
-		return printJSON(stdout, report)
-	}
-	return printBacktest(stdout, report, f.hidden)
 }
 
 func printJSON(w io.Writer, v any) error {
@@ -191,13 +192,22 @@ func (f *backtestFlags) compareSpace(ctx context.Context, cfg *config.Config, lo
 	if err != nil || !found {
 		return nil, err
 	}
-	if err := f.policies(ctx, cfg, &o, stderr); err != nil {
+	inForce, err := policyAt(ctx, log, name)
+	f.hidden = f.hidden || errors.Is(err, backtest.ErrPolicyHidden)
+	if err != nil && !errors.Is(err, backtest.ErrPolicyHidden) {
+		return nil, err
+	}
+	o.Current, err = f.inForce(name, inForce, stderr)
+	if err != nil {
+		return nil, err
+	}
+	o.New, err = gateway.BacktestPolicy(cfg, name, inForce)
+	if err != nil {
 		return nil, err
 	}
 	return backtest.Run(ctx, o)
 }
 
-// open opens the log.
 func (f *backtestFlags) open(stderr io.Writer) (journal.Reader, func() error, error) {
 	if f.gateway != "" {
 		token := os.Getenv(f.tokenEnv)
@@ -222,22 +232,6 @@ func (f *backtestFlags) open(stderr io.Writer) (journal.Reader, func() error, er
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
 	return stored.Reader(), stored.Close, nil
-}
-
-// policies sets the configurations that are compared.
-func (f *backtestFlags) policies(ctx context.Context, cfg *config.Config, o *backtest.Options, stderr io.Writer) error {
-	inForce, err := policyAt(ctx, o.Log, o.Space)
-	f.hidden = f.hidden || errors.Is(err, backtest.ErrPolicyHidden)
-	if err != nil && !errors.Is(err, backtest.ErrPolicyHidden) {
-		return err
-	}
-	current, err := f.inForce(o.Space, inForce, stderr)
-	if err != nil {
-		return err
-	}
-	o.Current = current
-	o.New, err = gateway.BacktestPolicy(cfg, o.Space, inForce)
-	return err
 }
 
 // policyAt returns the policy in force at a running gateway; nil: the log is of a stopped one. The
@@ -296,16 +290,6 @@ func progressTo(w io.Writer) func(int) {
 		return nil
 	}
 	return func(n int) { fmt.Fprintf(w, "%s …\n", textutil.Count(n, "envelope")) }
-}
-
-// addOpen adds how to read the examples.
-func (f *backtestFlags) addOpen(r *api.Backtest) {
-	for i := range r.Groups {
-		for j := range r.Groups[i].Examples {
-			x := &r.Groups[i].Examples[j]
-			x.Open = f.howToOpen(r.Groups[i].Space, x.ID, x.Seq)
-		}
-	}
 }
 
 // howToOpen returns how to read an envelope: its address in the page, or a command.

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -18,16 +16,9 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
-type backupFlags struct {
-	config string
-	data   string
-	to     string
-	force  bool
-	json   bool
-}
-
 func newBackup() *cobra.Command {
-	var f backupFlags
+	var config, data, to string
+	var force, asJSON bool
 	c := &cobra.Command{
 		Use:   "backup (--config FILE | --data DIR) --to (FILE.tar.gz | DIR)",
 		Short: "Makes a backup of the log, while the gateway runs or is stopped",
@@ -50,51 +41,62 @@ account backup.`,
 		Example: "  meup-gateway backup --config /etc/meup/meup.yaml --to /backup/meup-$(date +%F).tar.gz\n" +
 			"  meup-gateway backup --data /var/lib/meup --to /backup/meup --force --json",
 		Args: program.Args(),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runBackup(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
-		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.config, "config", "", "configuration of the gateway; its data folder is used")
-	fl.StringVar(&f.data, "data", "", "data folder of the gateway")
-	fl.StringVar(&f.to, "to", "", "archive (FILE.tar.gz or FILE.tgz) or folder to write (required)")
-	fl.BoolVar(&f.force, "force", false, "replace an existing backup")
-	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
+	fl.StringVar(&config, "config", "", "configuration of the gateway; its data folder is used")
+	fl.StringVar(&data, "data", "", "data folder of the gateway")
+	fl.StringVar(&to, "to", "", "archive (FILE.tar.gz or FILE.tgz) or folder to write (required)")
+	fl.BoolVar(&force, "force", false, "replace an existing backup")
+	fl.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		switch {
+		case to == "":
+			return program.Usagef("--to FILE.tar.gz or --to DIR is required")
+		case config == "" && data == "":
+			return program.Usagef("--config FILE or --data DIR is required")
+		}
+		privatedir.Umask()
+		folder := data
+		if config != "" {
+			cfg, err := loadForLog(config, c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if data != "" {
+				err = cfg.Set("data", data)
+			}
+			switch {
+			case err != nil:
+				return program.Usage(err)
+			case cfg.NATS != "":
+				return archive.ErrNATS
+			case cfg.Data == gateway.InMemory:
+				return fmt.Errorf("%s keeps the log in memory: there is nothing to back up", config)
+			}
+			folder = cfg.Data
+		}
+		r, err := archive.CreateBackup(c.Context(), archive.BackupOptions{
+			Data: folder, To: to, Force: force, Embedded: config != "", Version: buildVersion().Version,
+			Progress: c.ErrOrStderr(), Logger: program.TextLogger(c.ErrOrStderr(), slog.LevelWarn),
+		})
+		if c.Context().Err() != nil && err != nil {
+			return errors.New("interrupted; no backup was written")
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(c.OutOrStdout()).Encode(r)
+		}
+		of := "the stopped gateway"
+		if r.Running {
+			of = "the running gateway"
+		}
+		fmt.Fprintf(c.OutOrStdout(), "Log %s of %s: %s\n", r.Log, of, content(r.Entries, r.Spaces))
+		fmt.Fprintf(c.OutOrStdout(), "%s: %s in %s\n", r.To, archive.ByteSize(r.Size), time.Duration(r.Seconds*float64(time.Second)).Round(10*time.Millisecond))
+		return nil
+	}
 	return c
-}
-
-func runBackup(ctx context.Context, f backupFlags, stdout, stderr io.Writer) error {
-	switch {
-	case f.to == "":
-		return program.Usagef("--to FILE.tar.gz or --to DIR is required")
-	case f.config == "" && f.data == "":
-		return program.Usagef("--config FILE or --data DIR is required")
-	}
-	privatedir.Umask()
-	data, err := f.dataFolder(stderr)
-	if err != nil {
-		return err
-	}
-	r, err := archive.CreateBackup(ctx, archive.BackupOptions{
-		Data: data, To: f.to, Force: f.force, Embedded: f.config != "", Version: buildVersion().Version,
-		Progress: stderr, Logger: program.TextLogger(stderr, slog.LevelWarn),
-	})
-	if ctx.Err() != nil && err != nil {
-		return errors.New("interrupted; no backup was written")
-	}
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return json.NewEncoder(stdout).Encode(r)
-	}
-	gateway := "the stopped gateway"
-	if r.Running {
-		gateway = "the running gateway"
-	}
-	fmt.Fprintf(stdout, "Log %s of %s: %s\n", r.Log, gateway, content(r.Entries, r.Spaces))
-	fmt.Fprintf(stdout, "%s: %s in %s\n", r.To, archive.ByteSize(r.Size), time.Duration(r.Seconds*float64(time.Second)).Round(10*time.Millisecond))
-	return nil
 }
 
 // content describes a log. Retention may have dropped some of the entries.
@@ -102,38 +104,9 @@ func content(entries uint64, spaces int) string {
 	return textutil.Count(spaces, "space") + ", last entry number " + textutil.Thousands(int64(entries))
 }
 
-// dataFolder returns the data folder that the flags or the configuration name.
-func (f backupFlags) dataFolder(stderr io.Writer) (string, error) {
-	if f.config == "" {
-		return f.data, nil
-	}
-	cfg, err := loadForLog(f.config, stderr)
-	if err != nil {
-		return "", err
-	}
-	if f.data != "" {
-		err = cfg.Set("data", f.data)
-	}
-	switch {
-	case err != nil:
-		return "", program.Usage(err)
-	case cfg.NATS != "":
-		return "", archive.ErrNATS
-	case cfg.Data == gateway.InMemory:
-		return "", fmt.Errorf("%s keeps the log in memory: there is nothing to back up", f.config)
-	}
-	return cfg.Data, nil
-}
-
-type restoreFlags struct {
-	from  string
-	data  string
-	force bool
-	json  bool
-}
-
 func newRestore() *cobra.Command {
-	var f restoreFlags
+	var from, data string
+	var force, asJSON bool
 	c := &cobra.Command{
 		Use:   "restore --from (FILE.tar.gz | DIR) --data DIR",
 		Short: "Restores a backup into an empty data folder",
@@ -151,40 +124,36 @@ Run the command as the user of the gateway, so that the files belong to it. Root
 gives them to the owner of the data folder.`,
 		Example: "  meup-gateway restore --from /backup/meup-2026-11-25.tar.gz --data /var/lib/meup",
 		Args:    program.Args(),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runRestore(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
-		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.from, "from", "", "archive or folder that backup has written (required)")
-	fl.StringVar(&f.data, "data", "", "data folder to restore into (required)")
-	fl.BoolVar(&f.force, "force", false, "move an existing log in the folder aside")
-	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
+	fl.StringVar(&from, "from", "", "archive or folder that backup has written (required)")
+	fl.StringVar(&data, "data", "", "data folder to restore into (required)")
+	fl.BoolVar(&force, "force", false, "move an existing log in the folder aside")
+	fl.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if from == "" || data == "" || data == gateway.InMemory {
+			return program.Usagef("--from FILE.tar.gz (or a folder) and --data DIR are required")
+		}
+		privatedir.Umask()
+		r, err := archive.Restore(c.Context(), archive.RestoreOptions{
+			From: from, Data: data, Force: force, Progress: c.ErrOrStderr(), Logger: program.TextLogger(c.ErrOrStderr(), slog.LevelWarn),
+		})
+		if c.Context().Err() != nil && err != nil {
+			return errors.New("interrupted; nothing was restored")
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(c.OutOrStdout()).Encode(r)
+		}
+		fmt.Fprintf(c.OutOrStdout(), "Restored into %s: %s, %s\n", r.Data, content(r.Entries, r.Spaces), archive.ByteSize(r.Bytes))
+		fmt.Fprintf(c.OutOrStdout(), "The backup is of %s, by meup-gateway %s\n", r.Created.Format(time.RFC3339), r.Version)
+		fmt.Fprintf(c.OutOrStdout(), "The log has the new id %s (before: %s): clients that resume read it from the beginning\n", r.Log, r.OldLog)
+		if r.Replaced != "" {
+			fmt.Fprintf(c.OutOrStdout(), "The previous log is in %s\n", r.Replaced)
+		}
+		return nil
+	}
 	return c
-}
-
-func runRestore(ctx context.Context, f restoreFlags, stdout, stderr io.Writer) error {
-	if f.from == "" || f.data == "" || f.data == gateway.InMemory {
-		return program.Usagef("--from FILE.tar.gz (or a folder) and --data DIR are required")
-	}
-	privatedir.Umask()
-	r, err := archive.Restore(ctx, archive.RestoreOptions{
-		From: f.from, Data: f.data, Force: f.force, Progress: stderr, Logger: program.TextLogger(stderr, slog.LevelWarn),
-	})
-	if ctx.Err() != nil && err != nil {
-		return errors.New("interrupted; nothing was restored")
-	}
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return json.NewEncoder(stdout).Encode(r)
-	}
-	fmt.Fprintf(stdout, "Restored into %s: %s, %s\n", r.Data, content(r.Entries, r.Spaces), archive.ByteSize(r.Bytes))
-	fmt.Fprintf(stdout, "The backup is of %s, by meup-gateway %s\n", r.Created.Format(time.RFC3339), r.Version)
-	fmt.Fprintf(stdout, "The log has the new id %s (before: %s): clients that resume read it from the beginning\n", r.Log, r.OldLog)
-	if r.Replaced != "" {
-		fmt.Fprintf(stdout, "The previous log is in %s\n", r.Replaced)
-	}
-	return nil
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -28,6 +30,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
+	"github.com/meup-protocol/meup/internal/mcp/toolserver"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -135,6 +138,34 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 		fmt.Fprintln(out, "The demo has ended; nothing was kept.")
 	}
 	return err
+}
+
+//go:embed sample
+var sample embed.FS
+
+// findDocs returns the folder that the agent reads: the named one, the
+// repository's own, or a sample.
+func (s *demoEnv) findDocs() (string, error) {
+	dir := s.flags.docs
+	if dir == "" {
+		dir = "docs"
+	}
+	info, err := os.Stat(dir)
+	if err == nil && info.IsDir() {
+		return filepath.Abs(dir)
+	}
+	if s.flags.docs != "" {
+		return "", fmt.Errorf("folder %s does not exist", s.flags.docs)
+	}
+	docs, err := fs.Sub(sample, "sample")
+	if err != nil {
+		return "", fmt.Errorf("read the sample documents: %w", err)
+	}
+	dir = filepath.Join(s.dir, "docs")
+	if err := os.CopyFS(dir, docs); err != nil {
+		return "", fmt.Errorf("write the sample documents: %w", err)
+	}
+	return dir, nil
 }
 
 // variable returns the variable that the configuration names for a token.
@@ -337,22 +368,33 @@ func findClient() (where, command string) {
 	return ", after make build", "bin/meup"
 }
 
-// startTools starts the MCP server for the folder.
+const npmPackage = "@modelcontextprotocol/server-filesystem"
+
+// startTools starts the MCP server for the folder: that of the npm registry if it is asked for or
+// can be used, otherwise the one in this program.
 func (s *demoEnv) startTools(ctx context.Context) (*mcptools.Set, error) {
-	npm, err := s.npmServer()
-	if err == nil && npm != nil {
-		s.log.Info("starting an MCP server", "package", npmPackage, "folder", s.docs)
-		set, startErr := mcptools.Start(ctx, []mcptools.Server{*npm}, s.toolOptions())
-		if startErr == nil {
-			return set, nil
+	options := mcptools.Options{Version: version, Logger: s.log, StartTimeout: time.Minute}
+	if s.flags.mcp != "go" {
+		_, err := exec.LookPath("npx")
+		if err != nil {
+			err = errors.New("npx is not installed")
+		} else {
+			s.log.Info("starting an MCP server", "package", npmPackage, "folder", s.docs)
+			var set *mcptools.Set
+			set, err = mcptools.Start(ctx, []mcptools.Server{{Name: "files", Command: []string{"npx", "-y", npmPackage, s.docs}}}, options)
+			if err == nil {
+				return set, nil
+			}
 		}
-		err = startErr
-	}
-	if s.flags.mcp == "npm" || ctx.Err() != nil {
-		return nil, err
-	}
-	if err != nil {
+		if s.flags.mcp == "npm" || ctx.Err() != nil {
+			return nil, err
+		}
 		s.log.Warn("the built-in MCP server is used", "err", err)
 	}
-	return s.goTools(ctx)
+	server, closeDir, err := toolserver.NewDocuments(s.docs, version)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { _ = closeDir() }) // the folder stays open while the demo runs
+	return mcptools.Start(ctx, []mcptools.Server{{Name: "files", InProcess: server}}, options)
 }

@@ -56,7 +56,6 @@ func (s *demoEnv) print(e *protocol.Envelope) {
 	fmt.Fprintf(s.out, "%4d %s%-22s %s: %s\n", e.Seq, indent, termsafe.Words(string(e.Kind)), termsafe.Words(string(e.From)), text)
 }
 
-// describe summarizes an envelope.
 func describe(e *protocol.Envelope) string {
 	p := e.ParsePayload()
 	switch {

@@ -66,7 +66,8 @@ func explain(f explainFlags, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	held, err := capabilitiesOf(s, protocol.ParticipantID(f.participant))
+	from := protocol.ParticipantID(f.participant)
+	held, err := capabilitiesOf(s, from)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,43 @@ func explain(f explainFlags, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return explainAgainst(out, s, held, protocol.ParticipantID(f.participant), inbound)
+	e := &inbound.Envelope
+	c := authority.Config{Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig), Deciders: s.Deciders}
+	for _, p := range s.Participants {
+		c.Participants[p.ID] = authority.ParticipantConfig{Root: p.Root}
+	}
+	request := c.Request(from, e, inbound.Payload)
+	set := capability.NewSet(held...)
+	for _, reason := range set.Explain(&request) {
+		fmt.Fprintln(out, reason)
+	}
+	if e.Kind.IsReserved() {
+		fmt.Fprintf(out, "denied: only the gateway sends %s\n", e.Kind)
+		return errReported
+	}
+	d := set.Decide(&request)
+	rule := explainDeciders(out, &c, &request)
+	switch {
+	case d.Allowed && e.Kind == protocol.KindMCPProposal && rule != nil && rule.Capability.Deny():
+		fmt.Fprintf(out, "denied by the rule of deciders %s\n", rule.Capability)
+		return errReported
+	case d.Allowed:
+		fmt.Fprintf(out, "allowed by %s\n", d.By)
+		return nil
+	case d.By != nil:
+		fmt.Fprintf(out, "denied by %s\n", d.By)
+		return errReported
+	}
+	if e.Kind == protocol.KindMCPRequest && len(e.Correlation.IDs) == 0 {
+		c.Participants[from] = authority.ParticipantConfig{Root: c.Participants[from].Root, Capabilities: held}
+		verdict, by := c.Ask(authority.NewState(&c).Ledger.Effective(from, time.Now()), request)
+		if verdict == authority.Allowed {
+			fmt.Fprintf(out, "allowed by the rule of deciders %s\n", by)
+			return nil
+		}
+	}
+	fmt.Fprintf(out, "denied: none of %d capabilities selects it\n", len(held))
+	return errReported
 }
 
 func pickSpace(cfg *config.Config, name string) (*config.Space, error) {
@@ -126,46 +163,6 @@ func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {
 		return nil, fmt.Errorf("the envelope would be rejected before its capabilities are checked: %w", err)
 	}
 	return inbound, nil
-}
-
-func explainAgainst(out io.Writer, s *config.Space, held []*capability.Capability, from protocol.ParticipantID, in *protocol.Inbound) error {
-	e := &in.Envelope
-	c := authority.Config{Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig), Deciders: s.Deciders}
-	for _, p := range s.Participants {
-		c.Participants[p.ID] = authority.ParticipantConfig{Root: p.Root}
-	}
-	request := c.Request(from, e, in.Payload)
-	set := capability.NewSet(held...)
-	for _, reason := range set.Explain(&request) {
-		fmt.Fprintln(out, reason)
-	}
-	if e.Kind.IsReserved() {
-		fmt.Fprintf(out, "denied: only the gateway sends %s\n", e.Kind)
-		return errReported
-	}
-	d := set.Decide(&request)
-	rule := explainDeciders(out, &c, &request)
-	switch {
-	case d.Allowed && e.Kind == protocol.KindMCPProposal && rule != nil && rule.Capability.Deny():
-		fmt.Fprintf(out, "denied by the rule of deciders %s\n", rule.Capability)
-		return errReported
-	case d.Allowed:
-		fmt.Fprintf(out, "allowed by %s\n", d.By)
-		return nil
-	case d.By != nil:
-		fmt.Fprintf(out, "denied by %s\n", d.By)
-		return errReported
-	}
-	if e.Kind == protocol.KindMCPRequest && len(e.Correlation.IDs) == 0 {
-		c.Participants[from] = authority.ParticipantConfig{Root: c.Participants[from].Root, Capabilities: held}
-		verdict, by := c.Ask(authority.NewState(&c).Ledger.Effective(from, time.Now()), request)
-		if verdict == authority.Allowed {
-			fmt.Fprintf(out, "allowed by the rule of deciders %s\n", by)
-			return nil
-		}
-	}
-	fmt.Fprintf(out, "denied: none of %d capabilities selects it\n", len(held))
-	return errReported
 }
 
 // explainDeciders prints what the deciders say about a call or a proposal, and returns the rule

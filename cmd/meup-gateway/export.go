@@ -88,29 +88,6 @@ are used. jsonl is the log as it is stored, after the gateway's safety rules.`,
 	return c
 }
 
-// check rejects invalid combinations of flags.
-func (f *exportFlags) check() error {
-	switch {
-	case !protocol.ValidSpaceName(f.space):
-		return program.Usagef("--space requires the name of a space")
-	case f.data == "" && f.config == "" && f.gateway == "":
-		return program.Usagef("use --gateway for a running gateway, or --config or --data for a stopped one")
-	case f.data != "" && f.gateway != "":
-		return program.Usagef("use either --data or --gateway, not both")
-	case f.config != "" && f.gateway != "":
-		return program.Usagef("--config cannot be used with --gateway: a running gateway masks by its own configuration")
-	case f.format != archive.Lines && f.format != archive.Markdown && f.format != archive.Traces:
-		return program.Usagef("unknown format %q; use jsonl, md or otel", f.format)
-	case f.thread != "" && !protocol.ValidID(f.thread):
-		return program.Usagef("--thread %q is not the id of a message", f.thread)
-	case f.job != "" && !protocol.ValidID(f.job):
-		return program.Usagef("--job %q is not the id of a job", f.job)
-	case f.thread != "" && f.job != "":
-		return program.Usagef("--thread and --job cannot be combined")
-	}
-	return nil
-}
-
 // filter adds the filters of the flags to the options.
 func (f *exportFlags) filter(o *archive.ExportOptions, now time.Time) error {
 	if f.format != archive.Lines && (f.since != "" || f.until != "" || len(f.from)+len(f.kinds) > 0) {
@@ -146,8 +123,23 @@ func (f *exportFlags) filter(o *archive.ExportOptions, now time.Time) error {
 }
 
 func runExport(ctx context.Context, f exportFlags, stdout, progress io.Writer) (err error) {
-	if err := f.check(); err != nil {
-		return err
+	switch {
+	case !protocol.ValidSpaceName(f.space):
+		return program.Usagef("--space requires the name of a space")
+	case f.data == "" && f.config == "" && f.gateway == "":
+		return program.Usagef("use --gateway for a running gateway, or --config or --data for a stopped one")
+	case f.data != "" && f.gateway != "":
+		return program.Usagef("use either --data or --gateway, not both")
+	case f.config != "" && f.gateway != "":
+		return program.Usagef("--config cannot be used with --gateway: a running gateway masks by its own configuration")
+	case f.format != archive.Lines && f.format != archive.Markdown && f.format != archive.Traces:
+		return program.Usagef("unknown format %q; use jsonl, md or otel", f.format)
+	case f.thread != "" && !protocol.ValidID(f.thread):
+		return program.Usagef("--thread %q is not the id of a message", f.thread)
+	case f.job != "" && !protocol.ValidID(f.job):
+		return program.Usagef("--job %q is not the id of a job", f.job)
+	case f.thread != "" && f.job != "":
+		return program.Usagef("--thread and --job cannot be combined")
 	}
 	o := archive.ExportOptions{Thread: protocol.ID(f.thread), Job: protocol.ID(f.job), Format: f.format, Output: f.output}
 	if err := f.filter(&o, time.Now()); err != nil {
@@ -162,7 +154,6 @@ func runExport(ctx context.Context, f exportFlags, stdout, progress io.Writer) (
 	return archive.WriteExport(ctx, source, o, stdout, progress)
 }
 
-// open opens the log to export.
 func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (archive.ExportSource, error) {
 	if f.gateway != "" {
 		token := os.Getenv(f.tokenEnv)

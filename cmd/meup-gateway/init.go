@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -65,64 +64,59 @@ the space and the token of alice for meup. Only you can read tokens.env. Existin
 files are not changed: init fails.`,
 		Example: "  meup-gateway init\n  . ./tokens.env\n  meup-gateway serve --config meup.yaml",
 		Args:    program.Args("[FOLDER]"),
-		RunE: func(c *cobra.Command, args []string) error {
-			folder := "."
-			if len(args) > 0 {
-				folder = args[0]
-			}
-			return initialize(c.OutOrStdout(), folder, listen, space)
-		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address to listen on, host:port")
 	c.Flags().StringVar(&space, "space", "lab", "name of the space")
-	return c
-}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		folder := "."
+		if len(args) > 0 {
+			folder = args[0]
+		}
+		host, port, err := net.SplitHostPort(listen)
+		if err != nil {
+			return program.Usagef("--listen %q is not host:port", listen)
+		}
+		if !protocol.ValidSpaceName(space) {
+			return program.Usagef("--space %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", space)
+		}
+		if host == "" || net.ParseIP(host).IsUnspecified() {
+			host = "127.0.0.1"
+		}
+		env := fmt.Sprintf("# Secret. In a shell: . ./%s\nexport MEUP_URL=http://%s MEUP_SPACE=%s\n", tokensName, net.JoinHostPort(host, port), space)
+		values := make(map[string]string)
+		for _, name := range []string{"ALICE_TOKEN", "FILES_TOKEN", "PLANNER_TOKEN", "BOT_TOKEN"} {
+			values[name] = textutil.NewToken()
+			env += "export " + name + "=" + values[name] + "\n"
+		}
+		env += "export MEUP_TOKEN=$ALICE_TOKEN\n"
+		text := fmt.Sprintf(firstConfig, listen, space)
+		lookup := func(name string) (string, bool) { value, ok := values[name]; return value, ok }
+		_, faults := config.Parse(configName, []byte(text), lookup, os.ReadFile)
+		if i := slices.IndexFunc(faults, func(f config.Diagnostic) bool { return f.Severity == config.Error }); i >= 0 {
+			return program.Usagef("with --listen %s: %v", listen, faults[i])
+		}
 
-// initialize writes both files or neither, and prints the next command.
-func initialize(out io.Writer, folder, listen, space string) error {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return program.Usagef("--listen %q is not host:port", listen)
-	}
-	if !protocol.ValidSpaceName(space) {
-		return program.Usagef("--space %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", space)
-	}
-	if host == "" || net.ParseIP(host).IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	env := fmt.Sprintf("# Secret. In a shell: . ./%s\nexport MEUP_URL=http://%s MEUP_SPACE=%s\n", tokensName, net.JoinHostPort(host, port), space)
-	values := make(map[string]string)
-	for _, name := range []string{"ALICE_TOKEN", "FILES_TOKEN", "PLANNER_TOKEN", "BOT_TOKEN"} {
-		values[name] = textutil.NewToken()
-		env += "export " + name + "=" + values[name] + "\n"
-	}
-	env += "export MEUP_TOKEN=$ALICE_TOKEN\n"
-	text := fmt.Sprintf(firstConfig, listen, space)
-	lookup := func(name string) (string, bool) { value, ok := values[name]; return value, ok }
-	_, faults := config.Parse(configName, []byte(text), lookup, os.ReadFile)
-	if i := slices.IndexFunc(faults, func(f config.Diagnostic) bool { return f.Severity == config.Error }); i >= 0 {
-		return program.Usagef("with --listen %s: %v", listen, faults[i])
-	}
-
-	if err := os.MkdirAll(folder, 0o750); err != nil {
-		return err
-	}
-	configFile, tokensFile := filepath.Join(folder, configName), filepath.Join(folder, tokensName)
-	if err := writeNew(configFile, text, 0o644); err != nil {
-		return err
-	}
-	if err := writeNew(tokensFile, env, 0o600); err != nil {
-		return errors.Join(err, os.Remove(configFile))
-	}
-	sourced := tokensFile
-	if !filepath.IsAbs(sourced) {
-		sourced = "./" + sourced // a shell searches PATH for a name without a slash
-	}
-	_, err = fmt.Fprintf(out, `Wrote %s: the space %s with alice (you), files, planner and bot.
+		if err := os.MkdirAll(folder, 0o750); err != nil {
+			return err
+		}
+		configFile, tokensFile := filepath.Join(folder, configName), filepath.Join(folder, tokensName)
+		if err := writeNew(configFile, text, 0o644); err != nil {
+			return err
+		}
+		if err := writeNew(tokensFile, env, 0o600); err != nil {
+			return errors.Join(err, os.Remove(configFile))
+		}
+		sourced := tokensFile
+		if !filepath.IsAbs(sourced) {
+			sourced = "./" + sourced // a shell searches PATH for a name without a slash
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), `Wrote %s: the space %s with alice (you), files, planner and bot.
 Wrote %s: their tokens, readable only by you.
 Next: . %s && meup-gateway serve --config %s
 `, configFile, space, tokensFile, textutil.ShellWord(sourced), textutil.ShellWord(configFile))
-	return err
+		return err
+	}
+	return c
 }
 
 // writeNew writes a file that does not exist.

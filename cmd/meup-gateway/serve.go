@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -84,8 +85,14 @@ func (f serveFlags) load(report func(config.Diagnostic)) (*config.Config, error)
 		faults = append(faults, cfg.ApplyEnv(os.LookupEnv)...)
 	}
 	if cfg != nil && !config.HasErrors(faults) {
-		if err := f.override(cfg); err != nil {
-			return nil, err
+		for _, name := range slices.Sorted(maps.Keys(f.settings)) {
+			value := *f.settings[name]
+			if value == "" {
+				continue
+			}
+			if err := cfg.Set(name, value); err != nil {
+				return nil, program.Usage(err)
+			}
 		}
 		faults = append(faults, cfg.ListenerDiagnostics(faults)...)
 	}
@@ -98,20 +105,8 @@ func (f serveFlags) load(report func(config.Diagnostic)) (*config.Config, error)
 	return cfg, nil
 }
 
-// override applies the flags that were set.
-func (f serveFlags) override(cfg *config.Config) error {
-	for _, name := range slices.Sorted(maps.Keys(f.settings)) {
-		if value := *f.settings[name]; value != "" {
-			if err := cfg.Set(name, value); err != nil {
-				return program.Usage(err)
-			}
-		}
-	}
-	return nil
-}
-
 // serve runs a gateway until ctx ends, the listener fails, or the log cannot be
-// opened.
+// opened, and then drains.
 func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	privatedir.Umask()
 	cfg, err := f.load(printFaults(w))
@@ -132,9 +127,11 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	if err != nil {
 		return program.ListenError(cfg.Listen, "listen", err)
 	}
-	g, err := gateway.New(ctx, gateway.Options{
-		Config: cfg, Logger: log, Version: buildVersion(), AcceptLoss: f.acceptLoss, RestoreLog: f.restoreLog, CertificateEvery: f.certificateEvery(),
-	})
+	o := gateway.Options{Config: cfg, Logger: log, Version: buildVersion(), AcceptLoss: f.acceptLoss, RestoreLog: f.restoreLog}
+	if f.watch {
+		o.CertificateEvery = watchEvery
+	}
+	g, err := gateway.New(ctx, o)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -146,37 +143,27 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	log.Info("listening", "address", l.Addr().String(), "version", version, "adapters", strings.Join(cfg.Adapters, " "))
 	reload, stop := reloads(earlysignal.Hangup(), f, log)
 	defer stop()
-	return serveUntilDone(ctx, &server{gateway: g, listener: l, cfg: cfg, flags: f, log: log}, reload)
-}
-
-// server is the gateway of one serve command.
-type server struct {
-	gateway  *gateway.Gateway
-	listener net.Listener
-	cfg      *config.Config // at startup
-	flags    serveFlags
-	log      *slog.Logger
-}
-
-// serveUntilDone serves until the gateway fails or ctx ends, and then drains.
-func serveUntilDone(ctx context.Context, s *server, reload <-chan struct{}) error {
 	served := make(chan error, 1)
-	go func() { served <- s.gateway.Serve(s.listener) }() // ends with the drain below
-	opened, reloadOpen := s.gateway.Opened(), (<-chan struct{})(nil)
+	go func() { served <- g.Serve(l) }() // ends with the drain below
+	opened, reloadOpen := g.Opened(), (<-chan struct{})(nil)
 	for {
 		select {
 		case <-opened:
 			opened = nil
-			if s.gateway.Err() == nil {
+			if g.Err() == nil {
 				reloadOpen = reload // an earlier one waits in the channel
-				s.log.Info("serving", "address", s.listener.Addr().String(), "spaces", len(s.cfg.Spaces), "log", logPlace(s.cfg), "version", version)
+				place := cfg.Data
+				if cfg.NATS != "" {
+					place = "JetStream"
+				}
+				log.Info("serving", "address", l.Addr().String(), "spaces", len(cfg.Spaces), "log", place, "version", version)
 			}
 		case <-reloadOpen:
-			reloadConfig(s.flags, s.gateway, s.log)
+			reloadConfig(f, g, log)
 		case err := <-served:
-			return errors.Join(err, s.drain(ctx))
+			return errors.Join(err, drain(ctx, g, cfg.DrainTimeout, log))
 		case <-ctx.Done():
-			if err := s.drain(ctx); err != nil {
+			if err := drain(ctx, g, cfg.DrainTimeout, log); err != nil {
 				return err
 			}
 			return <-served
@@ -184,26 +171,19 @@ func serveUntilDone(ctx context.Context, s *server, reload <-chan struct{}) erro
 	}
 }
 
-func (s *server) drain(ctx context.Context) error {
-	s.log.Info("draining", "timeout", s.cfg.DrainTimeout)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
+func drain(ctx context.Context, g *gateway.Gateway, timeout time.Duration, log *slog.Logger) error {
+	log.Info("draining", "timeout", timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	err := s.gateway.Drain(ctx)
+	err := g.Drain(ctx)
 	if errors.Is(err, gateway.ErrNotClosed) {
 		return err
 	}
 	if err != nil {
-		s.log.Warn("shutdown timed out before all envelopes were delivered", "error", err)
+		log.Warn("shutdown timed out before all envelopes were delivered", "error", err)
 	}
-	s.log.Info("stopped")
+	log.Info("stopped")
 	return nil
-}
-
-func logPlace(cfg *config.Config) string {
-	if cfg.NATS != "" {
-		return "JetStream"
-	}
-	return cfg.Data
 }
 
 // printFaults prints faults like compilers do, one per line.

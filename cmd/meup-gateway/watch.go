@@ -55,15 +55,6 @@ func reloadConfig(f serveFlags, g *gateway.Gateway, log *slog.Logger) {
 // editor that replaces the file.
 const watchEvery = time.Second
 
-// certificateEvery is the interval at which the gateway reads the files of its
-// certificate; 0: its default.
-func (f serveFlags) certificateEvery() time.Duration {
-	if f.watch {
-		return watchEvery
-	}
-	return 0
-}
-
 // watchFile returns a channel that receives when the configuration file has
 // changed; without --watch it is nil and never receives.
 func watchFile(f serveFlags, done <-chan struct{}, log *slog.Logger) <-chan struct{} {

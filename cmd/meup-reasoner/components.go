@@ -110,10 +110,16 @@ func (f *commonFlags) open(name, key string, log *slog.Logger) (llm.Model, error
 // localProviders are the providers on this host, which need no key.
 var localProviders = []string{"ollama", "lmstudio", "vllm"}
 
-// close closes the parts.
+// logCloseTimeout bounds writing the last records.
+const logCloseTimeout = 2 * time.Second
+
 func (p *components) close(ctx context.Context) {
 	p.callbacks.Close()
-	closeLog(ctx, p.records, p.log)
+	logCtx, cancel := context.WithTimeout(ctx, logCloseTimeout)
+	defer cancel()
+	if err := p.records.Close(logCtx); err != nil {
+		p.log.Warn("not all records of decisions were written", "error", err)
+	}
 	if err := p.telemetry.Close(ctx); err != nil {
 		p.log.Warn("not all spans were exported", "error", err)
 	}

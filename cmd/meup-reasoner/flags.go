@@ -138,14 +138,7 @@ const (
 )
 
 func defaultListen() string {
-	host, port := os.Getenv(envHost), os.Getenv(envPort)
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	if port == "" {
-		port = "9000"
-	}
-	return net.JoinHostPort(host, port)
+	return net.JoinHostPort(cmp.Or(os.Getenv(envHost), "127.0.0.1"), cmp.Or(os.Getenv(envPort), "9000"))
 }
 
 // check validates the flags before anything is started.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -73,15 +72,4 @@ func (f *logFlags) open(mask func(string) string, log *slog.Logger) (*reasoner.D
 		s.MirrorTo(os.Stdout, log)
 	}
 	return s, nil
-}
-
-// logCloseTimeout bounds writing the last records.
-const logCloseTimeout = 2 * time.Second
-
-func closeLog(ctx context.Context, s *reasoner.DecisionLog, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(ctx, logCloseTimeout)
-	defer cancel()
-	if err := s.Close(ctx); err != nil {
-		log.Warn("not all records of decisions were written", "error", err)
-	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"slices"
 	"time"
 
@@ -45,7 +44,6 @@ func (f *envelopeFlags) check(fl *pflag.FlagSet, h *historyFlags) error {
 	return nil
 }
 
-// query returns the query of the flags.
 func (f *envelopeFlags) query(h *historyFlags) (q api.EnvelopeQuery, err error) {
 	q = api.EnvelopeQuery{Kinds: f.kinds, Before: protocol.Seq(h.before), Limit: pageSize, Descending: h.limit > 0}
 	for _, id := range f.from {
@@ -74,15 +72,27 @@ func (f *envelopeFlags) print(c *cobra.Command, t *connect.Target, h *historyFla
 	}
 	out := &printer{out: bufio.NewWriter(c.OutOrStdout()), json: h.json, style: style, kinds: true, zone: time.Local, dates: true, width: tui.TerminalWidth(c.OutOrStdout())}
 	var newest []protocol.Envelope // with a limit
-	err = eachEnvelope(c.Context(), t, q, func(e *protocol.Envelope) (more bool, err error) {
-		if h.limit == 0 {
-			return true, out.print(e)
+	for more := true; more; {
+		page, err := t.API.Envelopes(c.Context(), t.Space, q)
+		if err != nil {
+			return err
 		}
-		newest = append(newest, *e)
-		return len(newest) < h.limit, nil
-	})
-	if err != nil {
-		return err
+		at := &q.Since
+		if q.Descending {
+			at = &q.Before
+		}
+		more = page.HasMore && page.Next != *at
+		q.Log, *at = page.Log, page.Next
+		if h.limit > 0 {
+			newest = append(newest, page.Envelopes[:min(len(page.Envelopes), h.limit-len(newest))]...)
+			more = more && len(newest) < h.limit
+			continue
+		}
+		for i := range page.Envelopes {
+			if err := out.print(&page.Envelopes[i]); err != nil {
+				return err
+			}
+		}
 	}
 	slices.Reverse(newest)
 	for i := range newest {
@@ -92,29 +102,4 @@ func (f *envelopeFlags) print(c *cobra.Command, t *connect.Target, h *historyFla
 	}
 	out.warnIfEmpty(c.ErrOrStderr())
 	return out.out.Flush()
-}
-
-// eachEnvelope calls each with the envelopes of a query, page by page, until it
-// returns false.
-func eachEnvelope(ctx context.Context, t *connect.Target, q api.EnvelopeQuery, each func(*protocol.Envelope) (more bool, err error)) error {
-	for {
-		page, err := t.API.Envelopes(ctx, t.Space, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Envelopes {
-			if more, err := each(&page.Envelopes[i]); err != nil || !more {
-				return err
-			}
-		}
-		q.Log = page.Log
-		at := &q.Since
-		if q.Descending {
-			at = &q.Before
-		}
-		if !page.HasMore || page.Next == *at {
-			return nil
-		}
-		*at = page.Next
-	}
 }

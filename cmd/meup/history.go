@@ -32,7 +32,7 @@ type historyFlags struct {
 }
 
 func newHistory(a *app) *cobra.Command {
-	var f historyFlags
+	f := new(historyFlags)
 	c := &cobra.Command{
 		Use:   "history",
 		Short: "Prints a conversation, turn by turn",
@@ -52,9 +52,6 @@ one object per line.`,
   meup history --session sprint-12
   meup history --thread 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --json | jq .turns[].user_input`,
 		Args: program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.Finish(c.Context(), runHistory(c, a, &f))
-		},
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message; its beginning or end is enough")
@@ -64,65 +61,55 @@ one object per line.`,
 	fl.IntVar(&f.before, "before", 0, "only turns below this number; with --session, those that began before this seq")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	f.envelope.register(fl)
+	c.RunE = connect.RunE(func(c *cobra.Command, _ []string) error {
+		if err := f.envelope.check(c.Flags(), f); err != nil {
+			return err
+		}
+		switch {
+		case f.threads && (f.thread != "" || f.before != 0 || f.session != ""):
+			return program.Usagef("--threads cannot be combined with --thread, --session or --before")
+		case f.thread != "" && f.session != "":
+			return program.Usagef("--thread cannot be combined with --session")
+		case f.limit < 0 || f.before < 0:
+			return program.Usagef("--limit and --before must not be negative")
+		case f.thread != "" && !protocol.ValidID(f.thread):
+			return program.Usagef("--thread %q is not a valid id", f.thread)
+		case f.session != "" && !protocol.ValidID(f.session):
+			return program.Usagef("--session %q is not a valid id", f.session)
+		}
+		style, t, err := a.target(c)
+		if err != nil {
+			return err
+		}
+		if f.envelope.envelopes {
+			return f.envelope.print(c, t, f, style)
+		}
+		if f.threads {
+			return listThreads(c, t, f, style)
+		}
+		h, others, err := f.read(c.Context(), t)
+		if errors.Is(err, errNoThread) {
+			connect.Warn(c.ErrOrStderr(), "%s", err)
+			h, err = &api.History{Turns: []api.Turn{}}, nil
+		}
+		switch {
+		case err != nil:
+			return err
+		case f.json:
+			return newEncoder(c.OutOrStdout()).Encode(h)
+		case h.ThreadID == "" && len(h.Turns) == 0:
+			return nil
+		}
+		more := ""
+		if h.HasMore {
+			more += "; there are older turns"
+		}
+		if others {
+			more += "; the newest of several conversations: meup history --threads" + connect.Given(c.Flags()) + " lists them"
+		}
+		return writeHistory(c.OutOrStdout(), h, more, style)
+	})
 	return c
-}
-
-func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
-	if err := f.envelope.check(c.Flags(), f); err != nil {
-		return err
-	}
-	switch {
-	case f.threads && (f.thread != "" || f.before != 0 || f.session != ""):
-		return program.Usagef("--threads cannot be combined with --thread, --session or --before")
-	case f.thread != "" && f.session != "":
-		return program.Usagef("--thread cannot be combined with --session")
-	case f.limit < 0 || f.before < 0:
-		return program.Usagef("--limit and --before must not be negative")
-	case f.thread != "" && !protocol.ValidID(f.thread):
-		return program.Usagef("--thread %q is not a valid id", f.thread)
-	case f.session != "" && !protocol.ValidID(f.session):
-		return program.Usagef("--session %q is not a valid id", f.session)
-	}
-	style, err := a.style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := a.Target(c)
-	if err != nil {
-		return err
-	}
-	if f.envelope.envelopes {
-		return f.envelope.print(c, t, f, style)
-	}
-	if f.threads {
-		return listThreads(c, t, f, style)
-	}
-	return printTurns(c, t, f, style)
-}
-
-// printTurns prints a conversation, or the turns of a session.
-func printTurns(c *cobra.Command, t *connect.Target, f *historyFlags, style block.Style) error {
-	h, others, err := f.read(c.Context(), t)
-	if errors.Is(err, errNoThread) {
-		connect.Warn(c.ErrOrStderr(), "%s", err)
-		h, err = &api.History{Turns: []api.Turn{}}, nil
-	}
-	switch {
-	case err != nil:
-		return err
-	case f.json:
-		return newEncoder(c.OutOrStdout()).Encode(h)
-	case h.ThreadID == "" && len(h.Turns) == 0:
-		return nil
-	}
-	more := ""
-	if h.HasMore {
-		more += "; there are older turns"
-	}
-	if others {
-		more += "; the newest of several conversations: meup history --threads" + connect.Given(c.Flags()) + " lists them"
-	}
-	return writeHistory(c.OutOrStdout(), h, more, style)
 }
 
 // read reads the turns of a session, or of a thread. others reports that it is the newest
@@ -168,7 +155,7 @@ func writeTurn(w io.Writer, t *api.Turn, s block.Style) {
 	if t.CompletedAt != nil {
 		head += " · " + textutil.Took(t.CompletedAt.Sub(t.StartedAt.Time))
 	}
-	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termsafe.Words(string(t.From))+"› "), indented(t.UserInput))
+	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termsafe.Words(string(t.From))+"› "), strings.ReplaceAll(termsafe.Text(t.UserInput), "\n", "\n  "))
 	if len(t.Responses) > 0 {
 		for _, r := range t.Responses {
 			writeAnswer(w, r.From, r.Text, s)
@@ -194,9 +181,6 @@ func writeAnswer(w io.Writer, from protocol.ParticipantID, text string, s block.
 	marks, text := textutil.SplitMarks(text)
 	fmt.Fprintf(w, "\n%s%s%s\n", block.MarkedText(marks, s), s.Paint(s.Name, termsafe.Words(string(from))+": "), termsafe.Text(text))
 }
-
-// indented indents the later lines of a question.
-func indented(text string) string { return strings.ReplaceAll(termsafe.Text(text), "\n", "\n  ") }
 
 // listThreads prints the conversations of a space.
 func listThreads(c *cobra.Command, t *connect.Target, f *historyFlags, s block.Style) error {

@@ -22,5 +22,5 @@ func newHooks(a *app) *cobra.Command {
 		env := connect.First(a.TokenEnv, "MEUP_TOKEN")
 		return &hookconfig.Target{Gateway: t.Base, Space: t.Space, Token: t.Token, TokenEnv: env, TokenFile: a.TokenFile, API: t.API}, nil
 	}
-	return hookconfig.NewCommand(hookconfig.Resolver{Env: a.Env, Given: given, Target: target}, connect.Finish)
+	return hookconfig.NewCommand(hookconfig.Resolver{Env: a.Env, Given: given, Target: target})
 }

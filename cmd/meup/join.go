@@ -1,8 +1,6 @@
 package main
 
 import (
-	"log/slog"
-
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/kit/program"
@@ -23,27 +21,18 @@ not a terminal, it writes lines, each once: for screen readers, pipes, and
 terminals with few features.`,
 		Example: "  meup join --space lab\n  meup join --plain",
 		Args:    program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.FinishStopped(c.Context(), runJoin(c, a, plain))
-		},
+		RunE: connect.RunStopped(func(c *cobra.Command, _ []string) error {
+			style, t, err := a.target(c)
+			if err != nil {
+				return err
+			}
+			return tui.Run(c.Context(), tui.Options{
+				URL: t.Socket(), Space: t.Space, Token: t.Token, API: t.API,
+				In: c.InOrStdin(), Out: c.OutOrStdout(),
+				Plain: plain, NoColor: style.Reset == "",
+			})
+		}),
 	}
 	c.Flags().BoolVar(&plain, "plain", false, "write lines instead of drawing a screen")
 	return c
-}
-
-func runJoin(c *cobra.Command, a *app, plain bool) error {
-	style, err := a.style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := a.Target(c)
-	if err != nil {
-		return err
-	}
-	return tui.Run(c.Context(), tui.Options{
-		URL: t.Socket(), Space: t.Space, Token: t.Token, API: t.API,
-		In: c.InOrStdin(), Out: c.OutOrStdout(),
-		Plain: plain, NoColor: style.Reset == "",
-		Logger: slog.New(slog.DiscardHandler),
-	})
 }

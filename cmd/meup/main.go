@@ -81,6 +81,16 @@ func (a *app) register(fl *pflag.FlagSet) {
 	fl.StringVar(&a.color, "color", "auto", "auto: on a terminal, unless NO_COLOR is set; always; never")
 }
 
+// target returns the style of the output of a command, and the space that it is about.
+func (a *app) target(c *cobra.Command) (block.Style, *connect.Target, error) {
+	style, err := a.style(c.OutOrStdout())
+	if err != nil {
+		return style, nil, err
+	}
+	t, err := a.Target(c)
+	return style, t, err
+}
+
 // style returns the colors for output to w.
 func (a *app) style(w io.Writer) (block.Style, error) {
 	switch a.color {

@@ -23,25 +23,21 @@ the token.
 It ends when its standard input ends. Requests without a response are canceled 2 seconds later.`,
 		Example: `  claude mcp add meup -- meup mcp --gateway http://127.0.0.1:8080 --space lab --token-file ~/.meup-token`,
 		Args:    program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.FinishStopped(c.Context(), runMCP(c, a))
-		},
+		RunE: connect.RunStopped(func(c *cobra.Command, _ []string) error {
+			t, err := a.Target(c)
+			if err != nil {
+				return err
+			}
+			if _, err := t.API.SessionIn(c.Context(), t.Space); err != nil {
+				return err
+			}
+			u := t.Base.JoinPath("mcp")
+			u.RawQuery = url.Values{"space": {t.Space}}.Encode()
+			return relay.Run(c.Context(), relay.Options{
+				Endpoint: u.String(), Token: t.Token, Version: program.Version(version), In: c.InOrStdin(), Out: c.OutOrStdout(),
+			})
+		}),
 	}
-}
-
-func runMCP(c *cobra.Command, a *app) error {
-	t, err := a.Target(c)
-	if err != nil {
-		return err
-	}
-	if _, err := t.API.SessionIn(c.Context(), t.Space); err != nil {
-		return err
-	}
-	u := t.Base.JoinPath("mcp")
-	u.RawQuery = url.Values{"space": {t.Space}}.Encode()
-	return relay.Run(c.Context(), relay.Options{
-		Endpoint: u.String(), Token: t.Token, Version: program.Version(version), In: c.InOrStdin(), Out: c.OutOrStdout(),
-	})
 }
 
 func newACP(a *app) *cobra.Command {

@@ -53,9 +53,7 @@ space has no conversation.`,
   meup reasoning --jobs
   meup reasoning --job nightly-sweep`,
 		Args: program.Args("[N]"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), runReasoning(c, a, args, &f))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error { return runReasoning(c, a, args, &f) }),
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message; its beginning or end is enough")
@@ -116,11 +114,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) er
 	if err != nil {
 		return err
 	}
-	style, err := a.style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := a.Target(c)
+	style, t, err := a.target(c)
 	if err != nil {
 		return err
 	}
@@ -155,22 +149,36 @@ func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) er
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 {
-		return q.nothing(c, n, f.json)
+	switch {
+	case len(found) > 0:
+		return writeQueried(c, found, q.thread, f.json, style)
+	case n <= 0:
+		return fmt.Errorf("thread %[1]s has no completed turn; meup reasoning all --thread %[1]s shows the others, and meup history --threads lists the threads", q.thread)
 	}
-	return writeQueried(c, found, q.thread, f.json, style)
+	out := c.OutOrStdout()
+	if f.json { // a program reads it
+		out = c.ErrOrStderr()
+	}
+	fmt.Fprintln(out, block.NoTurn(n))
+	return &program.ExitError{Code: program.ExitFailed}
 }
 
 // writeQueried writes the reasoning of turns. The headings name the thread, or else
 // the thread that a turn has.
 func writeQueried(c *cobra.Command, found []api.Turn, thread protocol.ID, asJSON bool, style block.Style) error {
 	if asJSON {
+		out := newEncoder(c.OutOrStdout())
 		for i := range found {
 			if found[i].Truncated {
 				connect.Warn(c.ErrOrStderr(), "%s", strings.TrimLeft(block.Truncated(found[i].TurnNumber), " ─"))
 			}
+			for _, r := range found[i].AllReasonings() {
+				if err := out.Encode(r); err != nil {
+					return err
+				}
+			}
 		}
-		return writeReasonings(c.OutOrStdout(), found)
+		return nil
 	}
 	for i := range found {
 		if i > 0 {
@@ -183,10 +191,8 @@ func writeQueried(c *cobra.Command, found []api.Turn, thread protocol.ID, asJSON
 	return nil
 }
 
-// selected returns the selected turns.
+// selected returns the selected turns; none if there is no such turn.
 func (q *turnReader) selected(ctx context.Context, n int) ([]api.Turn, error) {
-	var one *api.Turn
-	var err error
 	switch n {
 	case -1:
 		h, err := q.turns(ctx, 0, 0)
@@ -195,40 +201,17 @@ func (q *turnReader) selected(ctx context.Context, n int) ([]api.Turn, error) {
 		}
 		return h.Turns, nil
 	case 0:
-		one, err = q.newestCompleted(ctx)
-	default:
-		one, err = q.turn(ctx, n)
+		one, err := q.newestCompleted(ctx)
+		if err != nil || one == nil {
+			return nil, err
+		}
+		return []api.Turn{*one}, nil
 	}
-	if err != nil || one == nil {
+	h, err := q.page(ctx, api.Page{Limit: 1, Before: n + 1})
+	if err != nil || len(h.Turns) == 0 || h.Turns[0].TurnNumber != n {
 		return nil, err
 	}
-	return []api.Turn{*one}, nil
-}
-
-// nothing reports that there is no such turn: on standard output, or on
-// standard error if a program reads the output.
-func (q *turnReader) nothing(c *cobra.Command, n int, asJSON bool) error {
-	if n <= 0 {
-		return fmt.Errorf("thread %[1]s has no completed turn; meup reasoning all --thread %[1]s shows the others, and meup history --threads lists the threads", q.thread)
-	}
-	out := c.OutOrStdout()
-	if asJSON {
-		out = c.ErrOrStderr()
-	}
-	fmt.Fprintln(out, block.NoTurn(n))
-	return &program.ExitError{Code: program.ExitFailed}
-}
-
-func writeReasonings(w io.Writer, list []api.Turn) error {
-	out := newEncoder(w)
-	for i := range list {
-		for _, r := range list[i].AllReasonings() {
-			if err := out.Encode(r); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return h.Turns, nil
 }
 
 // turnReader is the shared part of the commands that read turns.
@@ -288,15 +271,6 @@ func unknown(err error) error {
 		return &program.ExitError{Code: program.ExitFailed, Err: connect.SafeError{Err: err}}
 	}
 	return err
-}
-
-// turn returns one turn; nil if there is none.
-func (q *turnReader) turn(ctx context.Context, n int) (*api.Turn, error) {
-	h, err := q.page(ctx, api.Page{Limit: 1, Before: n + 1})
-	if err != nil || len(h.Turns) == 0 || h.Turns[0].TurnNumber != n {
-		return nil, err
-	}
-	return &h.Turns[0], nil
 }
 
 // newestCompleted returns the last turn that is completed; nil if none is.

@@ -26,7 +26,7 @@ type searchFlags struct {
 }
 
 func newSearch(a *app) *cobra.Command {
-	var f searchFlags
+	f := new(searchFlags)
 	c := &cobra.Command{
 		Use:   "search QUERY",
 		Short: "Finds messages, reasoning, calls and results by their text",
@@ -51,9 +51,6 @@ Exit codes: those of meup; 0 also if nothing is found.`,
   meup search '"rolled back" -draft' --from planner --since 24h
   meup search 'deploy*' --kind 'reasoning/*' --json | jq -r .id`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), runSearch(c, a, &f, strings.Join(args, " ")))
-		},
 	}
 	fl := c.Flags()
 	fl.StringSliceVar(&f.from, "from", nil, "only envelopes of these participants")
@@ -71,55 +68,50 @@ Exit codes: those of meup; 0 also if nothing is found.`,
 		}
 		return pflag.NormalizedName(name)
 	})
-	return c
-}
-
-func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
-	q, err := f.query(text)
-	if err != nil {
-		return err
-	}
-	style, err := a.style(c.OutOrStdout())
-	if err != nil {
-		return err
-	}
-	t, err := a.Target(c)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(c.OutOrStdout())
-	for found := 0; ; {
-		q.Limit = 100
-		if f.limit > 0 {
-			q.Limit = min(q.Limit, f.limit-found)
-		}
-		page, err := t.API.Search(c.Context(), t.Space, q)
+	c.RunE = connect.RunE(func(c *cobra.Command, args []string) error {
+		text := strings.Join(args, " ")
+		q, err := f.query(text)
 		if err != nil {
 			return err
 		}
-		for i := range page.Hits {
-			if !f.json {
-				fmt.Fprintf(out, "%d  %s\n", page.Hits[i].Seq, block.Hit(&page.Hits[i], time.Local, style))
-			} else if err := newEncoder(out).Encode(&page.Hits[i]); err != nil {
+		style, t, err := a.target(c)
+		if err != nil {
+			return err
+		}
+		out := bufio.NewWriter(c.OutOrStdout())
+		for found := 0; ; {
+			q.Limit = 100
+			if f.limit > 0 {
+				q.Limit = min(q.Limit, f.limit-found)
+			}
+			page, err := t.API.Search(c.Context(), t.Space, q)
+			if err != nil {
 				return err
 			}
+			for i := range page.Hits {
+				if !f.json {
+					fmt.Fprintf(out, "%d  %s\n", page.Hits[i].Seq, block.Hit(&page.Hits[i], time.Local, style))
+				} else if err := newEncoder(out).Encode(&page.Hits[i]); err != nil {
+					return err
+				}
+			}
+			if found == 0 && page.Match == api.MatchAny && f.match == api.MatchAuto && len(page.Hits) > 0 {
+				connect.Warn(c.ErrOrStderr(), "no envelope has all words; these have some of them")
+			}
+			found += len(page.Hits)
+			if page.HasMore && (f.limit == 0 || found < f.limit) {
+				q.Cursor = page.Next
+				continue
+			}
+			if note := block.SearchNote(page, text, found); note != "" {
+				connect.Warn(c.ErrOrStderr(), "%s", note)
+			}
+			return out.Flush()
 		}
-		if found == 0 && page.Match == api.MatchAny && f.match == api.MatchAuto && len(page.Hits) > 0 {
-			connect.Warn(c.ErrOrStderr(), "no envelope has all words; these have some of them")
-		}
-		found += len(page.Hits)
-		if page.HasMore && (f.limit == 0 || found < f.limit) {
-			q.Cursor = page.Next
-			continue
-		}
-		if note := block.SearchNote(page, text, found); note != "" {
-			connect.Warn(c.ErrOrStderr(), "%s", note)
-		}
-		return out.Flush()
-	}
+	})
+	return c
 }
 
-// query returns the query of the flags.
 func (f *searchFlags) query(text string) (q api.SearchQuery, err error) {
 	q = api.SearchQuery{Text: text, Match: f.match, Kinds: f.kinds, Contexts: f.contexts}
 	switch {

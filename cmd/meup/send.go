@@ -42,7 +42,7 @@ type sendFlags struct {
 }
 
 func newSend(a *app) *cobra.Command {
-	var f sendFlags
+	f := new(sendFlags)
 	c := &cobra.Command{
 		Use:   "send [TEXT…]",
 		Short: "Sends a message, and can wait for the answer",
@@ -78,9 +78,6 @@ or the token is not valid; 130 Ctrl-C, which offers at a terminal to withdraw th
   git diff | meup send --wait --timeout 5m
   meup send --kind reasoning/thought --context ctx-1 --payload '{"message":"hm"}'
   meup send --kind space.invite --payload '{"participant_id":"dora","initial_capabilities":["chat"],"ttl_seconds":3600}'`,
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), runSend(c, a, &f, args))
-		},
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.file, "file", "", "file with the text; - is standard input")
@@ -95,42 +92,41 @@ or the token is not valid; 130 Ctrl-C, which offers at a terminal to withdraw th
 	fl.BoolVar(&f.wait, "wait", false, "wait for the answer and print it")
 	fl.BoolVar(&f.reasoning, "reasoning", true, "with --wait: print the reasoning on standard error; with --json only if given")
 	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait for the answer")
-	return c
-}
-
-func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
-	if err := f.check(c.Flags()); err != nil {
-		return err
-	}
-	if tui.IsTerminal(c.InOrStdin()) && (f.file == "-" || len(args) == 1 && args[0] == "-") {
-		connect.Warn(c.ErrOrStderr(), "type the message; Ctrl-D on an empty line sends it")
-	}
-	draft, err := program.Interruptible(c.Context(), func() (protocol.Envelope, error) { return f.draft(a.Env, c.InOrStdin(), args) })
-	if err != nil {
-		return err
-	}
-	t, err := a.Target(c)
-	if err != nil {
-		return err
-	}
-	if f.wait {
-		f.reasoning = f.reasoning && (!f.json || c.Flags().Changed("reasoning"))
-		return sendAndWait(c, a, f, t, draft)
-	}
-	if err := command.Send(c, t, draft, f.json); err != nil {
-		return err
-	}
-	if draft.Kind != protocol.KindChat {
-		return nil
-	}
-	if roster, err := t.API.Roster(c.Context(), t.Space); err == nil { // otherwise there are no warnings
-		d, connected := drafted(roster, &draft)
-		list, _ := d.Unanswered(roster.You.ID, connected, toFlag)
-		for _, sentence := range list {
-			connect.Warn(c.ErrOrStderr(), "%s", sentence)
+	c.RunE = connect.RunE(func(c *cobra.Command, args []string) error {
+		if err := f.check(c.Flags()); err != nil {
+			return err
 		}
-	}
-	return nil
+		if tui.IsTerminal(c.InOrStdin()) && (f.file == "-" || len(args) == 1 && args[0] == "-") {
+			connect.Warn(c.ErrOrStderr(), "type the message; Ctrl-D on an empty line sends it")
+		}
+		draft, err := program.Interruptible(c.Context(), func() (protocol.Envelope, error) { return f.draft(a.Env, c.InOrStdin(), args) })
+		if err != nil {
+			return err
+		}
+		t, err := a.Target(c)
+		if err != nil {
+			return err
+		}
+		if f.wait {
+			f.reasoning = f.reasoning && (!f.json || c.Flags().Changed("reasoning"))
+			return sendAndWait(c, a, f, t, draft)
+		}
+		if err := command.Send(c, t, draft, f.json); err != nil {
+			return err
+		}
+		if draft.Kind != protocol.KindChat {
+			return nil
+		}
+		if roster, err := t.API.Roster(c.Context(), t.Space); err == nil { // otherwise there are no warnings
+			d, connected := drafted(roster, &draft)
+			list, _ := d.Unanswered(roster.You.ID, connected, toFlag)
+			for _, sentence := range list {
+				connect.Warn(c.ErrOrStderr(), "%s", sentence)
+			}
+		}
+		return nil
+	})
+	return c
 }
 
 // drafted returns a chat, and the participants that are connected.
@@ -194,7 +190,6 @@ func (f *sendFlags) check(fl *pflag.FlagSet) error {
 	return nil
 }
 
-// draft builds the envelope.
 func (f *sendFlags) draft(env *program.Environment, in io.Reader, args []string) (protocol.Envelope, error) {
 	kind, _ := protocol.ParseKind(f.kind)
 	e := protocol.Envelope{ID: protocol.ID(f.id), Kind: kind}
@@ -205,7 +200,6 @@ func (f *sendFlags) draft(env *program.Environment, in io.Reader, args []string)
 		e.Correlation.IDs = append(e.Correlation.IDs, protocol.ID(id))
 	}
 	e.Correlation.Array = len(f.replyTo) > 1
-	var err error
 	if f.context != "" {
 		path, ok := protocol.ParseContextPath(f.context, protocol.MaxContextBytes)
 		if !ok {
@@ -213,34 +207,27 @@ func (f *sendFlags) draft(env *program.Environment, in io.Reader, args []string)
 		}
 		e.Context = path
 	}
-	e.Payload, err = f.body(env, in, args)
-	if err != nil {
-		return e, err
-	}
-	return e, nil
-}
-
-// body returns the payload: the given one, or the payload of a chat.
-func (f *sendFlags) body(env *program.Environment, in io.Reader, args []string) (json.RawMessage, error) {
 	if f.payload != "" {
 		if len(args) > 0 {
-			return nil, program.Usagef("use either a text or --payload, not both")
+			return e, program.Usagef("use either a text or --payload, not both")
 		}
 		doc, err := protocol.ParseJSON([]byte(f.payload), protocol.MaxDepth)
 		if err != nil || doc.Root().Type() != protocol.TypeObject {
-			return nil, program.Usagef("--payload: %w", errors.Join(errors.New("expected a JSON object"), err))
+			return e, program.Usagef("--payload: %w", errors.Join(errors.New("expected a JSON object"), err))
 		}
-		return json.RawMessage(f.payload), nil
+		e.Payload = json.RawMessage(f.payload)
+		return e, nil
 	}
 	text, err := f.text(env, in, args)
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	payload := protocol.AppendString([]byte(`{"message":`), text)
 	if f.session != "" {
 		payload = protocol.AppendString(append(payload, `,"session_id":`...), f.session)
 	}
-	return append(payload, '}'), nil
+	e.Payload = append(payload, '}')
+	return e, nil
 }
 
 // maxText bounds the text read from a file; a gateway accepts 1 MiB by default.

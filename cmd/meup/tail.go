@@ -30,7 +30,7 @@ type tailFlags struct {
 }
 
 func newTail(a *app) *cobra.Command {
-	var f tailFlags
+	f := new(tailFlags)
 	c := &cobra.Command{
 		Use:   "tail",
 		Short: "Follows the envelopes of a space",
@@ -51,9 +51,6 @@ characters that control a terminal or are invisible.`,
   meup tail --observe --kinds 'reasoning/*' --conclusions-only
   meup tail --since all --no-follow --json > space.jsonl`,
 		Args: program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.FinishStopped(c.Context(), runTail(c, a, &f))
-		},
 	}
 	fl := c.Flags()
 	f.filter.register(fl)
@@ -61,6 +58,34 @@ characters that control a terminal or are invisible.`,
 	fl.IntVarP(&f.last, "lines", "n", 10, "start with the last N; 0: only new envelopes")
 	fl.BoolVar(&f.noFollow, "no-follow", false, "exit after the envelopes in the log")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per envelope")
+	c.RunE = connect.RunStopped(func(c *cobra.Command, _ []string) error {
+		since, err := f.position(c.Flags())
+		if err != nil {
+			return err
+		}
+		filter, matcher, err := f.filter.filter(c.Flags())
+		if err != nil {
+			return err
+		}
+		style, target, err := a.target(c)
+		if err != nil {
+			return err
+		}
+		t := &tailing{
+			Target: target, flags: f, filter: filter, since: since,
+			sieve:   historyFilter{matcher: matcher, observe: f.filter.observe},
+			printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local, width: tui.TerminalWidth(c.OutOrStdout())},
+			note:    func(format string, args ...any) { connect.Warn(c.ErrOrStderr(), format, args...) },
+		}
+		if !f.noFollow {
+			return t.follow(c)
+		}
+		err = t.once(c)
+		if err == nil && f.last > 0 {
+			t.printer.warnIfEmpty(c.ErrOrStderr())
+		}
+		return err
+	})
 	return c
 }
 
@@ -73,46 +98,6 @@ type tailing struct {
 	since   *protocol.Seq // nil: the last ones
 	printer *printer
 	note    func(format string, args ...any)
-}
-
-func runTail(c *cobra.Command, a *app, f *tailFlags) error {
-	t, err := newTailing(c, a, f)
-	if err != nil {
-		return err
-	}
-	if f.noFollow {
-		err := t.once(c)
-		if err == nil && f.last > 0 {
-			t.printer.warnIfEmpty(c.ErrOrStderr())
-		}
-		return err
-	}
-	return t.follow(c)
-}
-
-func newTailing(c *cobra.Command, a *app, f *tailFlags) (*tailing, error) {
-	since, err := f.position(c.Flags())
-	if err != nil {
-		return nil, err
-	}
-	filter, matcher, err := f.filter.filter(c.Flags())
-	if err != nil {
-		return nil, err
-	}
-	style, err := a.style(c.OutOrStdout())
-	if err != nil {
-		return nil, err
-	}
-	t, err := a.Target(c)
-	if err != nil {
-		return nil, err
-	}
-	return &tailing{
-		Target: t, flags: f, filter: filter, since: since,
-		sieve:   historyFilter{matcher: matcher, observe: f.filter.observe},
-		printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local, width: tui.TerminalWidth(c.OutOrStdout())},
-		note:    func(format string, args ...any) { connect.Warn(c.ErrOrStderr(), format, args...) },
-	}, nil
 }
 
 func (f *tailFlags) position(fl *pflag.FlagSet) (*protocol.Seq, error) {
@@ -148,7 +133,19 @@ func (t *tailing) once(c *cobra.Command) error {
 	if t.since == nil {
 		return t.backlog(ctx, 0)
 	}
-	return t.everything(ctx, *t.since)
+	for q := (api.EnvelopeQuery{Since: *t.since, Limit: pageSize}); ; {
+		page, err := t.API.Envelopes(ctx, t.Space, q)
+		if err != nil {
+			return err
+		}
+		if err := t.printAll(page.Envelopes); err != nil {
+			return err
+		}
+		if !page.HasMore || page.Next <= q.Since {
+			return nil
+		}
+		q.Since, q.Log = page.Next, page.Log
+	}
 }
 
 // whoAmI asks the gateway for the participant of the token. An older gateway,
@@ -171,7 +168,7 @@ func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
 }
 
 // follow joins before it reads the backlog: envelopes that arrive meanwhile are
-// queued, so that none is lost or printed twice.
+// queued, so that none is lost or printed twice. It ends with ctx or the client.
 func (t *tailing) follow(c *cobra.Command) error {
 	ctx := c.Context()
 	opts := t.DialOptions(c.ErrOrStderr())
@@ -196,11 +193,6 @@ func (t *tailing) follow(c *cobra.Command) error {
 			return err
 		}
 	}
-	return t.live(ctx, member)
-}
-
-// live prints envelopes as they arrive until ctx or the client ends.
-func (t *tailing) live(ctx context.Context, member *client.Client) error {
 	for e, err := range member.All(ctx) {
 		var gap *client.GapError
 		switch {
@@ -220,24 +212,6 @@ func (t *tailing) live(ctx context.Context, member *client.Client) error {
 		}
 	}
 	return nil
-}
-
-// everything prints all envelopes after a Seq.
-func (t *tailing) everything(ctx context.Context, since protocol.Seq) error {
-	log := ""
-	for {
-		page, err := t.API.Envelopes(ctx, t.Space, api.EnvelopeQuery{Since: since, Log: log, Limit: pageSize})
-		if err != nil {
-			return err
-		}
-		if err := t.printAll(page.Envelopes); err != nil {
-			return err
-		}
-		if !page.HasMore || page.Next <= since {
-			return nil
-		}
-		since, log = page.Next, page.Log
-	}
 }
 
 // pageSize is the number of envelopes per request, and maxLast the largest -n,

@@ -78,7 +78,9 @@ type Conn struct {
 // NewConn returns a connection that reads from and writes to a peer, from Start on. It ends
 // with the input. log gets the peer's faults, without its texts.
 func NewConn(r io.Reader, w io.Writer, log *slog.Logger, handle Handler) *Conn {
-	c := &Conn{in: newLines(r), handle: handle, log: log}
+	in := &lines{in: bufio.NewReaderSize(r, 64<<10), started: make(chan struct{})}
+	in.changed.L = &in.mu
+	c := &Conn{in: in, handle: handle, log: log}
 	c.rpc = acp.NewConnection(c.received, w, c.in)
 	c.rpc.SetLogger(slog.New(slog.DiscardHandler)) // the library logs whole messages
 	return c
@@ -249,12 +251,6 @@ type lines struct {
 	inFlight int // requests of the peer
 	closed   bool
 	err      error // of reading
-}
-
-func newLines(r io.Reader) *lines {
-	l := &lines{in: bufio.NewReaderSize(r, 64<<10), started: make(chan struct{})}
-	l.changed.L = &l.mu
-	return l
 }
 
 // Read implements io.Reader.

@@ -146,7 +146,11 @@ func (s *server) handle(ctx context.Context, method string, params json.RawMessa
 	case "authenticate":
 		return struct{}{}, nil
 	case "session/new":
-		return s.newSession(ctx)
+		x := s.sessionOf(uuid.NewString())
+		if err := s.add(ctx, x); err != nil {
+			return nil, err
+		}
+		return map[string]string{"sessionId": x.id}, nil
 	case "session/load":
 		return s.load(ctx, params)
 	case "session/prompt":
@@ -171,14 +175,6 @@ func (s *server) initialize() any {
 			"sessionCapabilities": map[string]any{},
 		},
 	}
-}
-
-func (s *server) newSession(ctx context.Context) (any, error) {
-	x := s.sessionOf(uuid.NewString())
-	if err := s.add(ctx, x); err != nil {
-		return nil, err
-	}
-	return map[string]string{"sessionId": x.id}, nil
 }
 
 // sessionOf returns a session with the id that the editor has. Its name in the space

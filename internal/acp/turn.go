@@ -189,7 +189,8 @@ func (t *turn) closed(ctx context.Context, e *ask.Event) {
 	t.thought(ctx, strings.TrimSuffix(fmt.Sprintf("**%s** %s: %s", e.Envelope.From, word, e.Text), ": "))
 }
 
-// call shows a call, or a proposal of one.
+// call shows a call, or a proposal of one, with the participant that runs the tool if another
+// one does.
 func (t *turn) call(ctx context.Context, e *ask.Event) {
 	payload := e.Envelope.ParsePayload()
 	params := payload.Get("params")
@@ -198,10 +199,14 @@ func (t *turn) call(ctx context.Context, e *ask.Event) {
 	if e.Type == ask.Called && len(e.Envelope.To) > 0 {
 		host = e.Envelope.To[0]
 	}
-	update := map[string]any{
-		"sessionUpdate": "tool_call", "toolCallId": e.Ref, "kind": "other", "status": "in_progress",
-		"title": titleOf(e.Envelope.From, host, name, params),
+	title := name
+	if host != "" && host != e.Envelope.From {
+		title = string(host) + ": " + name
 	}
+	if more := params.Get("_meta").Get("title").Text(); more != "" && more != name {
+		title += " (" + more + ")"
+	}
+	update := map[string]any{"sessionUpdate": "tool_call", "toolCallId": e.Ref, "kind": "other", "status": "in_progress", "title": title}
 	if _, shown := exchange.ShownCall(payload); len(shown) > 0 {
 		update["rawInput"] = json.RawMessage(shown)
 	}
@@ -212,18 +217,6 @@ func (t *turn) call(ctx context.Context, e *ask.Event) {
 	if e.Type == ask.Proposed {
 		t.permission(ctx, e.Envelope, update)
 	}
-}
-
-// titleOf names a call, with the participant that runs the tool if another one does.
-func titleOf(from, host protocol.ParticipantID, name string, params protocol.Value) string {
-	title := name
-	if host != "" && host != from {
-		title = string(host) + ": " + name
-	}
-	if more := params.Get("_meta").Get("title").Text(); more != "" && more != name {
-		title += " (" + more + ")"
-	}
-	return title
 }
 
 // result shows the response to a call.

@@ -68,7 +68,7 @@ func chosen(c workflowChoice, d *planner.Decision) (workflowChosen, error) {
 }
 
 // choiceRequest returns the choice as a request for an agent's next action: the
-// outputs of the nodes are the history, and the only tool enters a node.
+// outputs of the nodes are the history, in the order of their ids, and the only tool enters a node.
 func choiceRequest(r *wire.WorkflowIntentRequest, c workflowChoice) (*wire.AgentIntentRequest, error) {
 	ids := make([]string, len(c.Options))
 	var goal strings.Builder
@@ -92,9 +92,14 @@ func choiceRequest(r *wire.WorkflowIntentRequest, c workflowChoice) (*wire.Agent
 	if err != nil {
 		return nil, err
 	}
-	history, err := outputsAsHistory(r.Outputs)
-	if err != nil {
-		return nil, err
+	outputs := object(r.Outputs)
+	var history []wire.HistoryItem
+	for _, id := range slices.Sorted(maps.Keys(outputs)) {
+		item, err := json.Marshal(map[string]any{"tool_name": id, "result": outputs[id]})
+		if err != nil {
+			return nil, err
+		}
+		history = append(history, item)
 	}
 	return &wire.AgentIntentRequest{
 		SessionID: r.RunID, GoalText: goal.String(), LLM: r.LLM, MemoryState: r.MemoryState, History: history,
@@ -102,21 +107,6 @@ func choiceRequest(r *wire.WorkflowIntentRequest, c workflowChoice) (*wire.Agent
 		ContextTokens: r.ContextTokens, ContextUtilization: r.ContextUtilization, SummarizationModel: r.SummarizationModel,
 		Tools: []wire.Tool{{Name: enterNode, Description: "Enters a node of the workflow.", InputSchema: schema}},
 	}, nil
-}
-
-// outputsAsHistory returns the outputs of nodes as steps, in the order of their
-// ids.
-func outputsAsHistory(outputs json.RawMessage) ([]wire.HistoryItem, error) {
-	byNode := object(outputs)
-	var items []wire.HistoryItem
-	for _, id := range slices.Sorted(maps.Keys(byNode)) {
-		item, err := json.Marshal(map[string]any{"tool_name": id, "result": byNode[id]})
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, item)
-	}
-	return items, nil
 }
 
 // parameters returns the parameters of a run as instructions, without the

@@ -1,7 +1,6 @@
 package reasoner
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -34,12 +33,6 @@ const (
 	keptSummaries      = 512
 	maxKeptSummary     = 16 << 10 // bytes
 )
-
-// contextOf returns the window and its utilization for a request.
-func (s *Service) contextOf(r *wire.AgentIntentRequest) (tokens int, share contextwindow.Utilization) {
-	return cmp.Or(r.ContextTokens, s.o.Context.Tokens),
-		cmp.Or(contextwindow.Utilization(r.ContextUtilization), s.o.Context.Utilization)
-}
 
 // summarizer returns the summarizer of a request; nil: previews. A model that
 // cannot be opened is a *Fault.
@@ -101,10 +94,6 @@ type summaryCache struct {
 	kept *recent.Map[[sha256.Size]byte, string]
 }
 
-func newSummaryCache() *summaryCache {
-	return &summaryCache{kept: recent.New[[sha256.Size]byte, string](keptSummaries)}
-}
-
 // wrap returns a Summarizer that requests each summary once.
 func (c *summaryCache) wrap(model string, summarize contextwindow.Summarizer) contextwindow.Summarizer {
 	return func(ctx context.Context, req contextwindow.SummaryRequest) (string, error) {
@@ -123,14 +112,4 @@ func (c *summaryCache) wrap(model string, summarize contextwindow.Summarizer) co
 		}
 		return text, err
 	}
-}
-
-// contextItem returns the trace item for the input of a model.
-func contextItem(m *contextwindow.Meta) wire.TraceItem {
-	detail := fmt.Sprintf("The model was shown %d tokens of %d; %d results in part, %d as a summary, %d as a mark.",
-		m.Tokens, m.Budget, m.Previews, m.Summaries, m.Dropped)
-	if m.Tools > 0 {
-		detail += fmt.Sprintf(" There was no room for %d tools, such as %#q.", m.Tools, m.ToolNames[0])
-	}
-	return wire.TraceItem{Step: "context", Detail: detail, Context: contextTrace(m)}
 }

@@ -109,16 +109,10 @@ func toolOf(step, action map[string]json.RawMessage) string {
 }
 
 func argumentsOf(step, action map[string]json.RawMessage) json.RawMessage {
-	isObject := func(raw json.RawMessage) json.RawMessage {
-		if object(raw) == nil {
-			return nil
-		}
-		return raw
-	}
 	for _, from := range []map[string]json.RawMessage{step, action} {
 		for _, name := range []string{"tool_args", "args", "arguments"} {
-			if raw := isObject(from[name]); raw != nil {
-				return raw
+			if object(from[name]) != nil {
+				return from[name]
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package reasoner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,15 +18,22 @@ import (
 )
 
 // plan decides with the model of the request or the service. It uses rules if
-// there is no model or the model does not decide.
+// there is no model, it cannot be used, or it does not decide.
 func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *question) (planner.Decision, []wire.TraceItem, error) {
 	summarize, err := s.summarizer(r)
 	if err != nil {
 		return planner.Decision{}, nil, err
 	}
-	model, err := s.model(r.LLM)
-	if err != nil {
-		return s.withoutModel(ctx, r, q, err)
+	model, fault := s.model(r.LLM)
+	if fault != nil {
+		d, err := heuristics{}.Next(ctx, q.state)
+		if err != nil {
+			return d, nil, fmt.Errorf("decide: %w", err)
+		}
+		d.Source, d.Fault = planner.Fallback, fault
+		s.logFallback(ctx, nameOf(r.LLM), r, fault)
+		detail := "The model that the request names cannot be used: " + MaskKey(fault.Error(), r.LLM) + "."
+		return d, append([]wire.TraceItem{{Step: "fallback", Detail: detail}}, traceOf(d)...), nil
 	}
 	var decider planner.Decider = heuristics{}
 	if model != nil {
@@ -50,26 +58,14 @@ func (s *Service) decider(r *wire.AgentIntentRequest, model llm.Model, summarize
 	if namesModel(r.LLM) {
 		observed = s.o.Telemetry.UntrustedModel(model)
 	}
-	tokens, share := s.contextOf(r)
+	tokens := cmp.Or(r.ContextTokens, s.o.Context.Tokens)
+	share := cmp.Or(contextwindow.Utilization(r.ContextUtilization), s.o.Context.Utilization)
 	return timeoutDecider{
 		within: s.o.ModelTimeout,
 		decider: planner.NewModel(planner.ModelOptions{
 			Model: observed, Budget: tokens, Utilization: share, Summarizer: summarize, Now: s.o.Now, Logger: s.o.Logger,
 		}),
 	}
-}
-
-// withoutModel decides by rules because the model of the request is
-// unavailable.
-func (s *Service) withoutModel(ctx context.Context, r *wire.AgentIntentRequest, q *question, fault error) (planner.Decision, []wire.TraceItem, error) {
-	d, err := heuristics{}.Next(ctx, q.state)
-	if err != nil {
-		return d, nil, fmt.Errorf("decide: %w", err)
-	}
-	d.Source, d.Fault = planner.Fallback, fault
-	s.logFallback(ctx, nameOf(r.LLM), r, fault)
-	detail := "The model that the request names cannot be used: " + MaskKey(fault.Error(), r.LLM) + "."
-	return d, append([]wire.TraceItem{{Step: "fallback", Detail: detail}}, traceOf(d)...), nil
 }
 
 func (s *Service) logFallback(ctx context.Context, model string, r *wire.AgentIntentRequest, fault error) {

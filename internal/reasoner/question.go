@@ -149,23 +149,18 @@ func answer(d planner.Decision, trace []wire.TraceItem) *wire.AgentIntentRespons
 		call := d.Calls[0]
 		out.ToolName, out.ToolArgs = call.Tool, call.Arguments
 		out.Reasoning = sentences(d.Thought, call.Reason)
-		out.Trace = append(out.Trace, remainingCalls(d.Calls[1:])...)
+		var later []string
+		for _, c := range d.Calls[1:] {
+			later = append(later, "`"+c.Tool+"`")
+		}
+		if len(later) > 0 {
+			out.Trace = append(out.Trace, wire.TraceItem{Step: "later", Detail: "Also requested: " + strings.Join(later, ", ") + ". Ask again after this call."})
+		}
 	}
 	if out.Trace == nil {
 		out.Trace = []wire.TraceItem{}
 	}
 	return out
-}
-
-func remainingCalls(calls []contextwindow.Call) []wire.TraceItem {
-	if len(calls) == 0 {
-		return nil
-	}
-	names := make([]string, len(calls))
-	for i, c := range calls {
-		names[i] = "`" + c.Tool + "`"
-	}
-	return []wire.TraceItem{{Step: "later", Detail: "Also requested: " + strings.Join(names, ", ") + ". Ask again after this call."}}
 }
 
 // sentences joins texts. It leaves out a text that an earlier one contains,
@@ -189,7 +184,12 @@ func traceOf(d planner.Decision) []wire.TraceItem {
 			"%s decided, with %d tokens in and %d out.", modelName(d.Provider, d.Model), d.Usage.Input, d.Usage.Output)})
 	}
 	if m := d.Shown; m != nil {
-		trace = append(trace, contextItem(m))
+		detail := fmt.Sprintf("The model was shown %d tokens of %d; %d results in part, %d as a summary, %d as a mark.",
+			m.Tokens, m.Budget, m.Previews, m.Summaries, m.Dropped)
+		if m.Tools > 0 {
+			detail += fmt.Sprintf(" There was no room for %d tools, such as %#q.", m.Tools, m.ToolNames[0])
+		}
+		trace = append(trace, wire.TraceItem{Step: "context", Detail: detail, Context: contextTrace(m)})
 	}
 	if d.Source != planner.ByModel {
 		why := d.Conclusion

@@ -48,16 +48,16 @@ func (heuristics) Next(ctx context.Context, s planner.State) (planner.Decision, 
 	if found := findings(s.Steps, isSearch); len(found) > 0 {
 		return reportFound(s.Question, found[len(found)-1]), nil
 	}
-	search, rest := splitSearch(s.Tools)
+	i := slices.IndexFunc(s.Tools, func(t planner.Tool) bool { return isSearch(t.Name) })
 	switch {
-	case search == nil:
+	case i < 0:
 		return (rules.Rules{}).Next(ctx, s)
 	case !called(s.Steps, isSearch):
-		return searchGoal(ctx, s, search)
-	case len(rest) == 0:
+		return searchGoal(ctx, s, &s.Tools[i])
+	case len(s.Tools) == 1:
 		return nothingFound(s), nil
 	}
-	s.Tools = rest
+	s.Tools = slices.Concat(s.Tools[:i], s.Tools[i+1:])
 	return (rules.Rules{}).Next(ctx, withoutSearches(s))
 }
 
@@ -94,14 +94,6 @@ func searchGoal(ctx context.Context, s planner.State, search *planner.Tool) (pla
 // name: a multiplexer may add any prefix.
 func isSearch(tool string) bool {
 	return strings.HasSuffix(strings.ToLower(tool), "fts_search")
-}
-
-func splitSearch(tools []planner.Tool) (search *planner.Tool, rest []planner.Tool) {
-	i := slices.IndexFunc(tools, func(t planner.Tool) bool { return isSearch(t.Name) })
-	if i < 0 {
-		return nil, tools
-	}
-	return &tools[i], slices.Concat(tools[:i], tools[i+1:])
 }
 
 func reportFound(goal string, r contextwindow.Result) planner.Decision {
@@ -254,22 +246,18 @@ func report(r contextwindow.Result) string {
 	var v any
 	if json.Unmarshal([]byte(r.Text), &v) == nil {
 		if hits, ok := hitsOf(v); ok {
-			return listHits(hits)
+			var b strings.Builder
+			for i, hit := range hits {
+				if i == maxHits {
+					fmt.Fprintf(&b, "- … and %d more\n", len(hits)-maxHits)
+					break
+				}
+				b.WriteString("- " + describeHit(hit) + "\n")
+			}
+			return strings.TrimSpace(b.String())
 		}
 	}
 	return "> " + strings.ReplaceAll(textutil.Shorten(strings.TrimSpace(r.Text), maxQuoted), "\n", "\n> ")
-}
-
-func listHits(hits []any) string {
-	var b strings.Builder
-	for i, hit := range hits {
-		if i == maxHits {
-			fmt.Fprintf(&b, "- … and %d more\n", len(hits)-maxHits)
-			break
-		}
-		b.WriteString("- " + describeHit(hit) + "\n")
-	}
-	return strings.TrimSpace(b.String())
 }
 
 // describeHit formats the location and the excerpt of a hit.

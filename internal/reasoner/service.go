@@ -11,6 +11,7 @@ package reasoner
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/kit/recent"
 )
 
 // DefaultModelTimeout bounds a model's time for one decision. After it the
@@ -72,7 +74,7 @@ func New(o Options) *Service {
 	if o.NewID == nil {
 		o.NewID = uuid.NewString
 	}
-	return &Service{o: o, summaries: newSummaryCache()}
+	return &Service{o: o, summaries: &summaryCache{kept: recent.New[[sha256.Size]byte, string](keptSummaries)}}
 }
 
 // Check returns the *Fault that Decide would return for a request, without

@@ -89,6 +89,7 @@ type workflow struct {
 // definitionPath is the JSON pointer of a workflow in its request.
 const definitionPath = "/params/workflow"
 
+// parse decodes a workflow. It rejects references to nodes that do not exist.
 func parse(raw json.RawMessage) (*workflow, error) {
 	w := &workflow{byID: make(map[string]*node)}
 	var nodes, edges []json.RawMessage
@@ -120,31 +121,23 @@ func parse(raw json.RawMessage) (*workflow, error) {
 			return nil, err
 		}
 	}
-	if err := w.checkNames(); err != nil {
-		return nil, err
-	}
-	return w, nil
-}
-
-// checkNames rejects references to nodes that do not exist.
-func (w *workflow) checkNames() error {
 	for i, n := range w.nodes {
 		if n.next != "" && w.byID[n.next] == nil {
-			return unknownNode(fmt.Sprintf("%s/nodes/%d/next", definitionPath, i))
+			return nil, unknownNode(fmt.Sprintf("%s/nodes/%d/next", definitionPath, i))
 		}
 	}
 	for i, e := range w.edges {
 		if w.byID[e.from] == nil {
-			return unknownNode(fmt.Sprintf("%s/edges/%d/from", definitionPath, i))
+			return nil, unknownNode(fmt.Sprintf("%s/edges/%d/from", definitionPath, i))
 		}
 		if w.byID[e.to] == nil {
-			return unknownNode(fmt.Sprintf("%s/edges/%d/to", definitionPath, i))
+			return nil, unknownNode(fmt.Sprintf("%s/edges/%d/to", definitionPath, i))
 		}
 	}
 	if w.start != "" && w.byID[w.start] == nil {
-		return unknownNode(definitionPath + "/start")
+		return nil, unknownNode(definitionPath + "/start")
 	}
-	return nil
+	return w, nil
 }
 
 func unknownNode(path string) error {

@@ -150,24 +150,19 @@ func (s *Scene) start(ctx context.Context) error {
 		return fmt.Errorf("start the tools of the scene: %w", err)
 	}
 	for _, who := range Cast() {
-		s.members[who], err = client.Dial(ctx, s.connection(who))
+		o := client.Options{URL: s.opts.URL, Space: s.opts.Space, Token: s.opts.Tokens[who], Logger: s.opts.Logger}
+		switch who {
+		case Ben:
+			o.Filter.Kinds = []string{"system.presence", string(protocol.KindChat), string(protocol.KindReasoningStart), string(protocol.KindReasoningCancel)}
+		case Workspace:
+			o.NoEcho, o.ServesTools, o.Filter.Kinds = true, true, []string{"participant.*"}
+		}
+		s.members[who], err = client.Dial(ctx, o)
 		if err != nil {
 			return fmt.Errorf("join as %s: %w", who, err)
 		}
 	}
 	return nil
-}
-
-// connection returns the options to join as a participant.
-func (s *Scene) connection(who protocol.ParticipantID) client.Options {
-	o := client.Options{URL: s.opts.URL, Space: s.opts.Space, Token: s.opts.Tokens[who], Logger: s.opts.Logger}
-	switch who {
-	case Ben:
-		o.Filter.Kinds = []string{"system.presence", string(protocol.KindChat), string(protocol.KindReasoningStart), string(protocol.KindReasoningCancel)}
-	case Workspace:
-		o.NoEcho, o.ServesTools, o.Filter.Kinds = true, true, []string{"participant.*"}
-	}
-	return o
 }
 
 // Run plays until ctx ends. A participant that is removed from the space ends

@@ -85,7 +85,6 @@ func finish(answer, conclusion string, confidence float64) planner.Decision {
 	return planner.Decision{Action: contextwindow.Finish, Answer: answer, Conclusion: conclusion, Confidence: confidence, Source: planner.ByRules}
 }
 
-// plannerLines returns the script of planner.
 func plannerLines() script {
 	return script{
 		question: {
@@ -149,7 +148,6 @@ func report(steps []contextwindow.Record) string {
 		"`"+strings.TrimSpace(published.Text)+"`", strings.TrimSpace(outcome(text)), openPoints(steps[0].Results[0]), finding(steps[0].Results[2]), whatNext)
 }
 
-// scoutLines returns the script of scout.
 func scoutLines() script {
 	return script{scoutQuestion: {
 		func([]contextwindow.Record) planner.Decision {

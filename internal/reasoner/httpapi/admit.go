@@ -3,15 +3,12 @@ package httpapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/reasoner"
 )
@@ -24,31 +21,6 @@ func (h *handler) hasToken(token string) bool {
 		found |= subtle.ConstantTimeCompare(h.tokens[i][:], sum[:])
 	}
 	return found == 1
-}
-
-// admit checks the token and the version of a request.
-func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
-	if len(h.tokens) > 0 {
-		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !strings.EqualFold(scheme, "Bearer") || !h.hasToken(strings.TrimSpace(token)) {
-			return &reasoner.Fault{Status: http.StatusUnauthorized, Code: reasoner.CodeUnauthorized, Message: "The request has no valid token: send one as Authorization: Bearer TOKEN."}
-		}
-	}
-	if v := r.Header.Get("Accept-Version"); v != "" && !names(v, wire.Version) && !names(v, "*") {
-		return &reasoner.Fault{Status: http.StatusNotAcceptable, Code: reasoner.CodeVersion, Message: "The service supports only " + wire.Version + ": send Accept-Version: " + wire.Version + ", or no such header."}
-	}
-	w.Header().Set("Content-Version", wire.Version)
-	return nil
-}
-
-// checkJSON requires a JSON body. A browser sends a form or plain text to
-// another site without a preflight request, but not JSON. Requiring the type
-// keeps pages of other sites out.
-func checkJSON(r *http.Request) error {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &reasoner.Fault{Status: http.StatusUnsupportedMediaType, Code: reasoner.CodeMediaType, Message: "The body must be JSON: send Content-Type: application/json."}
-	}
-	return nil
 }
 
 // names reports whether a list of accepted versions has an entry.

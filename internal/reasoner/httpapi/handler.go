@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"mime"
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -204,11 +206,23 @@ func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route,
 	if route.open {
 		return nil, route, nil
 	}
-	if err := h.admit(w, r); err != nil || route.query {
-		return nil, route, err
+	if len(h.tokens) > 0 {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") || !h.hasToken(strings.TrimSpace(token)) {
+			return nil, route, &reasoner.Fault{Status: http.StatusUnauthorized, Code: reasoner.CodeUnauthorized, Message: "The request has no valid token: send one as Authorization: Bearer TOKEN."}
+		}
 	}
-	if err := checkJSON(r); err != nil {
-		return nil, route, err
+	if v := r.Header.Get("Accept-Version"); v != "" && !names(v, wire.Version) && !names(v, "*") {
+		return nil, route, &reasoner.Fault{Status: http.StatusNotAcceptable, Code: reasoner.CodeVersion, Message: "The service supports only " + wire.Version + ": send Accept-Version: " + wire.Version + ", or no such header."}
+	}
+	w.Header().Set("Content-Version", wire.Version)
+	if route.query {
+		return nil, route, nil
+	}
+	// A browser sends a form or plain text to another site without a preflight request, but
+	// not JSON. Requiring the type keeps pages of other sites out.
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, route, &reasoner.Fault{Status: http.StatusUnsupportedMediaType, Code: reasoner.CodeMediaType, Message: "The body must be JSON: send Content-Type: application/json."}
 	}
 	raw, err := h.body(w, r)
 	return raw, route, err

@@ -27,14 +27,6 @@ var schemaDocuments = sync.OnceValue(func() map[string]any {
 	return all
 })
 
-// bundle returns all schemas as one document.
-func bundle() openapi.Object {
-	return openapi.Object{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Reasoning API " + wire.Version,
-		"description": "The bodies of requests and responses, by name.", "$defs": schemaDocuments(),
-	}
-}
-
 // parameterDocs describes the parameters of queries.
 var parameterDocs = map[string]openapi.Object{
 	"session_id":     {"type": "string", "description": "only records of this session, or of this run of a workflow"},

@@ -103,18 +103,17 @@ func (e *statusError) Error() string { return fmt.Sprintf("answered with status 
 // retries after network errors and the statuses 408, 429 and 5xx. It does not
 // follow redirects. The error reports why the last attempt failed; of the
 // address it contains only the host.
-func (p *Poster) Post(ctx context.Context, address string, result *wire.Callback) error {
-	err := p.post(ctx, address, result)
-	p.o.Observe(err == nil)
-	return err
-}
-
-func (p *Poster) post(ctx context.Context, address string, result *wire.Callback) error {
+func (p *Poster) Post(ctx context.Context, address string, result *wire.Callback) (err error) {
+	defer func() { p.o.Observe(err == nil) }()
 	body, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("post callback: %w", err)
 	}
-	host := hostOf(address)
+	host := "?"
+	u, err := url.Parse(address)
+	if err == nil {
+		host = u.Host
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
@@ -129,14 +128,6 @@ func (p *Poster) post(ctx context.Context, address string, result *wire.Callback
 			return fmt.Errorf("post callback to %s, attempt %d: %w", host, attempt, err)
 		}
 	}
-}
-
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "?"
-	}
-	return u.Host
 }
 
 // retryDelay returns the delay before the next attempt: exponential with
@@ -166,7 +157,11 @@ func (p *Poster) attempt(ctx context.Context, address string, body []byte) error
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return withoutURL(err)
+		var u *url.Error
+		if errors.As(err, &u) { // the query of its URL may contain a secret
+			return u.Err
+		}
+		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // the part that matters was read
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrained)
@@ -179,13 +174,4 @@ func (p *Poster) attempt(ctx context.Context, address string, body []byte) error
 	default:
 		return &statusError{status: status, permanent: true}
 	}
-}
-
-// withoutURL removes the address from an error: its query may contain a secret.
-func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/kit/openapi"
 )
 
 // route is one endpoint. serve returns a status and a body, or an error.
@@ -57,7 +58,10 @@ func (h *handler) newRoutes() map[string]route {
 		routes["/workflow_intent"] = route{method: http.MethodPost, serve: h.workflowIntent, doc: doc{
 			summary: "Decides the next node of a workflow.", request: "workflow_intent.request", response: "workflow_intent.response",
 		}}
-		routes["/schema"] = constant("Returns the JSON Schemas of all bodies, in $defs.", bundle())
+		routes["/schema"] = constant("Returns the JSON Schemas of all bodies, in $defs.", openapi.Object{
+			"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Reasoning API " + wire.Version,
+			"description": "The bodies of requests and responses, by name.", "$defs": schemaDocuments(),
+		})
 	}
 	routes["/openapi.json"] = constant("Returns this description.", nil)
 	routes["/openapi.json"] = constant(routes["/openapi.json"].doc.summary, describe(routes, &h.o))

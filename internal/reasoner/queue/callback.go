@@ -37,20 +37,16 @@ func (p *callbackWorkers) run(host string, f func()) bool {
 	p.inUse++
 	p.hosts[host]++
 	p.posting.Go(func() { // ends with f; Run waits for it
-		defer p.release(host)
 		f()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.inUse--
+		p.hosts[host]--
+		if p.hosts[host] == 0 {
+			delete(p.hosts, host)
+		}
 	})
 	return true
-}
-
-func (p *callbackWorkers) release(host string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.inUse--
-	p.hosts[host]--
-	if p.hosts[host] == 0 {
-		delete(p.hosts, host)
-	}
 }
 
 // finish completes a job that has its result: immediately, or once the result
@@ -64,8 +60,13 @@ func (q *Queue) finish(ctx context.Context, h *lease, j *job, r *wire.QueueResul
 		return
 	}
 	id, attempts := j.CorrelationID, j.attempts // do not keep the rest of the job, which may be large
+	host := ""
+	u, err := url.Parse(address)
+	if err == nil {
+		host = u.Host
+	}
 	q.running.startCallback(h)
-	if !q.callbackWorkers.run(hostOf(address), func() { q.postCallback(ctx, h, id, address, body) }) {
+	if !q.callbackWorkers.run(host, func() { q.postCallback(ctx, h, id, address, body) }) {
 		q.postponeCallback(h, id, attempts, r)
 	}
 }
@@ -134,12 +135,4 @@ func (q *Queue) callback(j *job, r *wire.QueueResult) (address string, body *wir
 		return "", nil
 	}
 	return address, body
-}
-
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Host
 }

@@ -96,24 +96,17 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := o.check(); err != nil {
-		return o, err
-	}
-	return o, nil
-}
-
-func (o *Options) check() error {
 	switch {
 	case o.Workers < 0 || o.Workers > maxWorkers:
-		return fmt.Errorf("open queue: %d workers: must be 1 to %d", o.Workers, maxWorkers)
+		return o, fmt.Errorf("open queue: %d workers: must be 1 to %d", o.Workers, maxWorkers)
 	case o.CallbackWorkers < 0 || o.CallbackWorkers > maxCallbackWorkers:
-		return fmt.Errorf("open queue: %d callback workers: must be 1 to %d", o.CallbackWorkers, maxCallbackWorkers)
+		return o, fmt.Errorf("open queue: %d callback workers: must be 1 to %d", o.CallbackWorkers, maxCallbackWorkers)
 	case o.AckWait < minAckWait:
-		return fmt.Errorf("open queue: --ack-wait %s: must be at least %s", o.AckWait, minAckWait)
+		return o, fmt.Errorf("open queue: --ack-wait %s: must be at least %s", o.AckWait, minAckWait)
 	case o.Replicas < 0 || o.Replicas > 5:
-		return fmt.Errorf("open queue: %d replicas: must be 1 to 5", o.Replicas)
+		return o, fmt.Errorf("open queue: %d replicas: must be 1 to 5", o.Replicas)
 	case o.MaxDeliver < 0 || o.JobTimeout < 0 || o.ResultTTL < 0 || o.StatusPoll < 0 || o.StatusEvery < 0:
-		return errors.New("open queue: MaxDeliver, JobTimeout, ResultTTL, StatusPoll and StatusEvery must not be negative")
+		return o, errors.New("open queue: MaxDeliver, JobTimeout, ResultTTL, StatusPoll and StatusEvery must not be negative")
 	}
-	return nil
+	return o, nil
 }

@@ -46,7 +46,12 @@ func (q *Queue) status(ctx context.Context) {
 			c.Queued, c.Processing = last.Queued, last.Processing
 		}
 		if now := time.Now(); ctx.Err() == nil && (c != last || failing != (err != nil) || now.Sub(printed) >= q.opts.StatusEvery) {
-			q.printStatus(c, err)
+			args := []any{"queued", c.Queued, "processing", c.Processing, "done", c.Done, "canceled", c.Canceled, "failed", c.Failed}
+			if err != nil {
+				q.log.Warn("queue", append(args, "error", err)...)
+			} else {
+				q.log.Info("queue", args...)
+			}
 			last, failing, printed = c, err != nil, now
 		}
 		select {
@@ -55,13 +60,4 @@ func (q *Queue) status(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
-}
-
-func (q *Queue) printStatus(c Counts, err error) {
-	args := []any{"queued", c.Queued, "processing", c.Processing, "done", c.Done, "canceled", c.Canceled, "failed", c.Failed}
-	if err != nil {
-		q.log.Warn("queue", append(args, "error", err)...)
-		return
-	}
-	q.log.Info("queue", args...)
 }

@@ -2,6 +2,7 @@ package block
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
@@ -66,7 +67,7 @@ func (w *writer) job(t *api.Turn) {
 	w.line("")
 }
 
-// full writes the reasoning of one agent.
+// full writes the reasoning of one agent, with its notes and its conclusion.
 func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 	in := ""
 	if thread != "" && r.JobID == "" {
@@ -91,7 +92,17 @@ func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 		w.line("")
 		w.part(&r.Parts[i], false)
 	}
-	w.given(r)
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		w.line("")
+		w.line("  " + w.dim(dash+termsafe.Words(strings.TrimPrefix(string(n.Kind), "reasoning.")+` "`+n.Text)+`"`))
+		w.details("    ", n.Details())
+	}
+	if r.Conclusion != nil {
+		w.line("")
+		w.line("  " + w.dim(dash+"conclusion"))
+		w.details("    ", r.Conclusion.Details())
+	}
 }
 
 // detailed writes a call with a label on each line.

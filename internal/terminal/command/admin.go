@@ -56,36 +56,27 @@ type adminSession struct {
 	json      bool
 }
 
-// openAdmin reads the directory of the gateway; space "": all of it.
-func openAdmin(c *cobra.Command, s *connect.Settings, asJSON bool) (*adminSession, error) {
-	t, err := s.AnySpace(c)
-	if err != nil {
-		return nil, err
-	}
-	d, err := t.API.Directory(c.Context(), "")
-	if err != nil {
-		return nil, err
-	}
-	return &adminSession{Target: t, directory: d, out: c.OutOrStdout(), json: asJSON}, nil
-}
-
 // runAdmin returns the RunE of a command. check checks flags and arguments before there is a
 // connection; nil: nothing to check.
 func runAdmin(s *connect.Settings, asJSON *bool, check func(args []string) error,
 	do func(ctx context.Context, x *adminSession, args []string) error,
 ) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, args []string) error {
+	return connect.RunE(func(c *cobra.Command, args []string) error {
 		if check != nil {
 			if err := check(args); err != nil {
 				return err
 			}
 		}
-		x, err := openAdmin(c, s, *asJSON)
-		if err == nil {
-			err = do(c.Context(), x, args)
+		t, err := s.AnySpace(c)
+		if err != nil {
+			return err
 		}
-		return connect.Finish(c.Context(), err)
-	}
+		d, err := t.API.Directory(c.Context(), "") // of all spaces
+		if err != nil {
+			return err
+		}
+		return do(c.Context(), &adminSession{Target: t, directory: d, out: c.OutOrStdout(), json: *asJSON}, args)
+	})
 }
 
 // send sends a change to the administrative space.
@@ -97,7 +88,6 @@ func (x *adminSession) send(ctx context.Context, kind protocol.Kind, payload map
 	return x.API.Send(ctx, x.directory.Administration, protocol.Envelope{Kind: kind, Payload: text})
 }
 
-// space returns the space of this name.
 func (x *adminSession) space(name string) (*api.DirectorySpace, error) {
 	var names []string
 	for i := range x.directory.Spaces {
@@ -110,7 +100,6 @@ func (x *adminSession) space(name string) (*api.DirectorySpace, error) {
 	return nil, fmt.Errorf("there is no space %q; %s", name, hint(name, names, "meup admin spaces list lists them"))
 }
 
-// participant returns a participant of a space.
 func (x *adminSession) participant(space, id string) (*api.DirectoryParticipant, error) {
 	s, err := x.space(space)
 	if err != nil {

@@ -110,7 +110,6 @@ administration has added; its tokens stay, and none is issued.` + exitCodes,
 	return c
 }
 
-// checkTTL checks the flag --ttl.
 func checkTTL(c *cobra.Command, ttl time.Duration) error {
 	if c.Flags().Changed("ttl") && ttl < time.Second && ttl != 0 {
 		return program.Usagef("--ttl must be at least 1s")

@@ -18,17 +18,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// auditFlags are the flags of audit.
-type auditFlags struct {
-	since             string
-	participant, tool string
-	limit             int
-	json              bool
-}
-
 // Audit returns the command audit.
 func Audit(s *connect.Settings, style styler) *cobra.Command {
-	var f auditFlags
+	var since, participant, tool string
+	var limit int
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Shows who or what let each call through",
@@ -53,68 +47,64 @@ Exit codes: those of meup; 0 also if there is no decision.`,
   meup audit --since 168h --participant claude
   meup audit --tool delete_file --json | jq -r .decided.rule`,
 		Args: program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.Finish(c.Context(), audit(c, s, style, &f))
-		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.since, "since", "24h", "only decisions from then on: a day, a time (RFC 3339), or a duration before now")
-	fl.StringVar(&f.participant, "participant", "", "only calls that this participant wanted, decided on or runs")
-	fl.StringVar(&f.tool, "tool", "", "only calls of this tool, or of this method")
-	fl.IntVar(&f.limit, "limit", 100, "number of decisions, the newest ones; 0: all")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object per decision")
-	return c
-}
-
-func audit(c *cobra.Command, s *connect.Settings, style styler, f *auditFlags) error {
-	if f.limit < 0 {
-		return program.Usagef("--limit must not be negative")
-	}
-	since, err := program.Moment("since", f.since, time.Now())
-	if err != nil {
-		return err
-	}
-	colors, t, err := style.target(c, s)
-	if err != nil {
-		return err
-	}
-	partial := false
-	list, _, more, err := connect.Pages(f.limit, func(limit int, before protocol.Seq) ([]api.CallDecision, protocol.Seq, bool, error) {
-		page, err := t.API.Decisions(c.Context(), t.Space, api.DecisionQuery{
-			Since: since, Before: before, Limit: limit, Participant: protocol.ParticipantID(f.participant), Tool: f.tool,
-		})
-		if err != nil {
-			return nil, 0, false, err
+	fl.StringVar(&since, "since", "24h", "only decisions from then on: a day, a time (RFC 3339), or a duration before now")
+	fl.StringVar(&participant, "participant", "", "only calls that this participant wanted, decided on or runs")
+	fl.StringVar(&tool, "tool", "", "only calls of this tool, or of this method")
+	fl.IntVar(&limit, "limit", 100, "number of decisions, the newest ones; 0: all")
+	fl.BoolVar(&asJSON, "json", false, "print one JSON object per decision")
+	c.RunE = connect.RunE(func(c *cobra.Command, _ []string) error {
+		if limit < 0 {
+			return program.Usagef("--limit must not be negative")
 		}
-		partial = page.Partial
-		return page.Decisions, page.Next, page.HasMore, nil
-	})
-	if err != nil {
-		return err
-	}
-	switch {
-	case len(list) == 0:
-		connect.Warn(c.ErrOrStderr(), "no decisions")
-	case more:
-		connect.Warn(c.ErrOrStderr(), "there are older decisions: --limit 0 prints all")
-	}
-	if partial {
-		connect.Warn(c.ErrOrStderr(), "the log was not read to its beginning: there may be older decisions")
-	}
-	out := bufio.NewWriter(c.OutOrStdout())
-	lines := json.NewEncoder(termsafe.JSONWriter(out))
-	slices.Reverse(list)
-	for i := range list {
-		if !f.json {
-			_, err = out.WriteString(auditLine(&list[i], colors) + "\n")
-		} else {
-			err = lines.Encode(&list[i])
-		}
+		begin, err := program.Moment("since", since, time.Now())
 		if err != nil {
 			return err
 		}
-	}
-	return out.Flush()
+		colors, t, err := style.target(c, s)
+		if err != nil {
+			return err
+		}
+		partial := false
+		list, _, more, err := connect.Pages(limit, func(limit int, before protocol.Seq) ([]api.CallDecision, protocol.Seq, bool, error) {
+			page, err := t.API.Decisions(c.Context(), t.Space, api.DecisionQuery{
+				Since: begin, Before: before, Limit: limit, Participant: protocol.ParticipantID(participant), Tool: tool,
+			})
+			if err != nil {
+				return nil, 0, false, err
+			}
+			partial = page.Partial
+			return page.Decisions, page.Next, page.HasMore, nil
+		})
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(list) == 0:
+			connect.Warn(c.ErrOrStderr(), "no decisions")
+		case more:
+			connect.Warn(c.ErrOrStderr(), "there are older decisions: --limit 0 prints all")
+		}
+		if partial {
+			connect.Warn(c.ErrOrStderr(), "the log was not read to its beginning: there may be older decisions")
+		}
+		out := bufio.NewWriter(c.OutOrStdout())
+		lines := json.NewEncoder(termsafe.JSONWriter(out))
+		slices.Reverse(list)
+		for i := range list {
+			if !asJSON {
+				_, err = out.WriteString(auditLine(&list[i], colors) + "\n")
+			} else {
+				err = lines.Encode(&list[i])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return out.Flush()
+	})
+	return c
 }
 
 // policyShown is how many digits of a policy's digest are shown.

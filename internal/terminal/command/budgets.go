@@ -46,36 +46,32 @@ Exit codes: those of meup; 0 also if there is no budget.`,
   meup budgets extend '1 USD' coder --reason 'the release'
   meup budgets --json | jq -r '.budgets[] | select(.asks) | .participant_id // "the space"'`,
 		Args: program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.Finish(c.Context(), listBudgets(c, s, style, asJSON))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, _ []string) error {
+			colors, t, err := style.target(c, s)
+			if err != nil {
+				return err
+			}
+			list, err := t.API.Budgets(c.Context(), t.Space)
+			if err != nil {
+				return err
+			}
+			out := bufio.NewWriter(c.OutOrStdout())
+			if asJSON {
+				err = json.NewEncoder(termsafe.JSONWriter(out)).Encode(list)
+			} else {
+				for i := range list.Budgets {
+					fmt.Fprintln(out, budgetLine(&list.Budgets[i], list.Until, colors))
+				}
+			}
+			if len(list.Budgets) == 0 {
+				connect.Warn(c.ErrOrStderr(), "no budgets")
+			}
+			return cmp.Or(err, out.Flush())
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	c.AddCommand(newExtend(s))
 	return c
-}
-
-func listBudgets(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) error {
-	colors, t, err := style.target(c, s)
-	if err != nil {
-		return err
-	}
-	list, err := t.API.Budgets(c.Context(), t.Space)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(c.OutOrStdout())
-	if asJSON {
-		err = json.NewEncoder(termsafe.JSONWriter(out)).Encode(list)
-	} else {
-		for i := range list.Budgets {
-			fmt.Fprintln(out, budgetLine(&list.Budgets[i], list.Until, colors))
-		}
-	}
-	if len(list.Budgets) == 0 {
-		connect.Warn(c.ErrOrStderr(), "no budgets")
-	}
-	return cmp.Or(err, out.Flush())
 }
 
 // budgetLine describes a budget on one line.
@@ -124,31 +120,27 @@ Exit codes: those of meup.`,
 		Example: `  meup budgets extend '1 USD' coder
   meup budgets extend '100000 tokens'`,
 		Args: program.Args("AMOUNT", "[PARTICIPANT]"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), extend(c, s, args, reason))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error {
+			more, err := parseAmount(args[0])
+			if err != nil {
+				return err
+			}
+			if len(args) == 2 {
+				more.Participant = protocol.ParticipantID(args[1])
+				if !protocol.ValidParticipantID(args[1]) {
+					return program.Usagef("%q is not the id of a participant", args[1])
+				}
+			}
+			more.Reason = reason
+			t, err := s.Target(c)
+			if err != nil {
+				return err
+			}
+			return Send(c, t, more.envelope(protocol.Correlation{}), false)
+		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for people to read")
 	return c
-}
-
-func extend(c *cobra.Command, s *connect.Settings, args []string, reason string) error {
-	more, err := parseAmount(args[0])
-	if err != nil {
-		return err
-	}
-	if len(args) == 2 {
-		more.Participant = protocol.ParticipantID(args[1])
-		if !protocol.ValidParticipantID(args[1]) {
-			return program.Usagef("%q is not the id of a participant", args[1])
-		}
-	}
-	more.Reason = reason
-	t, err := s.Target(c)
-	if err != nil {
-		return err
-	}
-	return Send(c, t, more.envelope(protocol.Correlation{}), false)
 }
 
 // budgetExtension is the payload of a budget.extend.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
@@ -41,7 +40,7 @@ Exit codes: those of meup; 0 also if there is no claim.`,
 		Example: `  meup claims
   meup claims --json | jq -r '.claims[] | select(.by == "claude") | .path'`,
 		Args: program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return connect.Finish(c.Context(), listClaims(c, s, asJSON)) },
+		RunE: connect.RunE(func(c *cobra.Command, _ []string) error { return listClaims(c, s, asJSON) }),
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "print the claims as one JSON object")
 	var taken, given claimFlags
@@ -61,9 +60,7 @@ Exit codes: 0 claimed; 1 rejected or failed; 2 usage error; 4 no connection, or
 the token is not valid.`,
 		Example: `  meup claim docs internal/api.go --for 30m --reason 'the new API'
   meup claim --name release`,
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), sendClaim(c, s, protocol.KindClaim, &taken, args))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error { return sendClaim(c, s, protocol.KindClaim, &taken, args) }),
 	}
 	claim.Flags().DurationVar(&taken.duration, "for", 0, "how long, 1s to 24h (default 10m)")
 	release := &cobra.Command{
@@ -78,9 +75,9 @@ connection, or the token is not valid.`,
 		Example: `  meup release docs
   meup release --name release
   meup release --claim 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f`,
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), sendClaim(c, s, protocol.KindRelease, &given, args))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error {
+			return sendClaim(c, s, protocol.KindRelease, &given, args)
+		}),
 	}
 	release.Flags().StringVar(&given.claim, "claim", "", "id of the claim to release, instead of paths and names")
 	for c, f := range map[*cobra.Command]*claimFlags{claim: &taken, release: &given} {
@@ -154,20 +151,16 @@ func listClaims(c *cobra.Command, s *connect.Settings, asJSON bool) error {
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for i := range list.Claims {
-		fmt.Fprintln(out, claimLine(&list.Claims[i]))
+		x := &list.Claims[i]
+		what := x.Path
+		if what == "" {
+			what = "name " + x.Name
+		}
+		fmt.Fprintf(out, "%s  %s until %s", termsafe.Words(what), termsafe.Words(string(x.By)), x.ExpiresAt.Local().Format(time.DateTime))
+		if x.Reason != "" {
+			out.WriteString("  " + termsafe.Cut(termsafe.Words(x.Reason), 200))
+		}
+		out.WriteByte('\n')
 	}
 	return out.Flush()
-}
-
-// claimLine returns a claim as one line.
-func claimLine(x *api.Claim) string {
-	what := x.Path
-	if what == "" {
-		what = "name " + x.Name
-	}
-	line := fmt.Sprintf("%s  %s until %s", termsafe.Words(what), termsafe.Words(string(x.By)), x.ExpiresAt.Local().Format(time.DateTime))
-	if x.Reason != "" {
-		line += "  " + termsafe.Cut(termsafe.Words(x.Reason), 200)
-	}
-	return line
 }

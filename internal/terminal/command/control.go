@@ -114,9 +114,7 @@ func newControl(s *connect.Settings, k *control) *cobra.Command {
 
 Exit codes: 0 admitted; 1 rejected or failed; 2 usage error; 4 no connection, or
 the token is not valid.`,
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), runControl(c, s, k, &f, args))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error { return runControl(c, s, k, &f, args) }),
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.reason, "reason", "", "reason, visible to the participants of the space")
@@ -260,7 +258,6 @@ func noGrant(of string) error {
 	return fmt.Errorf("no active grant matches %s; capabilities of the configuration and of invitations cannot be revoked (meup kick ends an invitation)", of)
 }
 
-// draft builds the envelope.
 func (k *control) draft(f *controlFlags, args []string) (protocol.Envelope, error) {
 	e := protocol.Envelope{ID: protocol.ID(f.id), Kind: k.kind}
 	capabilities, err := k.check(f, args)

@@ -66,9 +66,7 @@ result in time; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
   meup proposals approve 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --for 1h --scope same
   meup proposals approve --ask --extend '1 USD'`,
 		Args: program.Args("[ID]"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), approve(c, s, style, args, &f))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error { return approve(c, s, style, args, &f) }),
 	}
 	c.Flags().StringVar(&f.to, "to", "", "participant that runs the tool")
 	c.Flags().BoolVar(&f.ask, "ask", false, "show the call and ask before it is made, also if the whole ID is given")
@@ -137,7 +135,6 @@ func approve(c *cobra.Command, s *connect.Settings, style styler, args []string,
 	return err
 }
 
-// check checks the flags.
 func (f *approveFlags) check(c *cobra.Command) error {
 	switch {
 	case f.timeout < 0:
@@ -162,33 +159,24 @@ func (f *approveFlags) grant(ctx context.Context, t *connect.Target, p *protocol
 	if err != nil {
 		return nil, "", err
 	}
-	scope, err := f.choose(list)
-	if err != nil {
-		return nil, "", err
-	}
-	grant, words := conversation.GrantFor(p, scope, f.length)
-	grant.ID = newID()
-	return &grant, words, nil
-}
-
-// choose returns the scope that the flags select.
-func (f *approveFlags) choose(list []api.Scope) (*api.Scope, error) {
 	wanted := []string{"similar", "same"}
 	if f.scope != "" {
 		wanted = []string{f.scope}
 	}
 	scope := conversation.ScopeOf(list, wanted...)
-	if scope != nil {
-		return scope, nil
+	if scope == nil && len(list) == 0 {
+		return nil, "", errors.New("you cannot grant calls like this one; leave --for out to approve this call alone")
 	}
-	if len(list) == 0 {
-		return nil, errors.New("you cannot grant calls like this one; leave --for out to approve this call alone")
+	if scope == nil {
+		text := "you cannot grant " + strings.Join(wanted, " or ") + " for this call; choose with --scope:"
+		for _, s := range list {
+			text += "\n  " + termsafe.Exact(s.ID) + ": " + termsafe.Exact(s.Title)
+		}
+		return nil, "", &program.ExitError{Code: program.ExitFailed, Err: errors.New(text)}
 	}
-	text := "you cannot grant " + strings.Join(wanted, " or ") + " for this call; choose with --scope:"
-	for _, s := range list {
-		text += "\n  " + termsafe.Exact(s.ID) + ": " + termsafe.Exact(s.Title)
-	}
-	return nil, &program.ExitError{Code: program.ExitFailed, Err: errors.New(text)}
+	grant, words := conversation.GrantFor(p, scope, f.length)
+	grant.ID = newID()
+	return &grant, words, nil
 }
 
 func newID() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
@@ -212,7 +200,7 @@ pending; 2 usage error; 4 no connection, or the token is not valid; 130 Ctrl-C.`
 		Example: `  meup proposals reject 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --reason unsafe
   meup proposals reject --reason 'move it to the trash instead'`,
 		Args: program.Args("[ID]"),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error {
 			if reason == "" {
 				return program.Usagef("--reason is required: it is sent to the agent; for example --reason unsafe")
 			}
@@ -222,8 +210,8 @@ pending; 2 usage error; 4 no connection, or the token is not valid; 130 Ctrl-C.`
 				return undo(c.Context(), t, p, reason)
 			}}
 			_, _, err := d.send(c, s, style, args)
-			return connect.Finish(c.Context(), err)
-		},
+			return err
+		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for the agent to read; required")
 	return c

@@ -31,54 +31,50 @@ Exit codes: those of meup; 4 if the gateway does not accept the token.`,
 		Example: `  meup login --gateway https://gateway.example.org --space lab
   meup login home --gateway http://127.0.0.1:8080 --space demo < token.txt`,
 		Args: program.Args("[PROFILE]"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), login(c, s, args))
-		},
-	}
-}
-
-func login(c *cobra.Command, s *connect.Settings, args []string) error {
-	name := connect.First(s.Profile, "default")
-	if len(args) == 1 {
-		name = args[0]
-	}
-	in := program.NewLines(io.LimitReader(c.InOrStdin(), connect.MaxToken))
-	interactive := tui.IsTerminal(c.InOrStdin())
-	settings := *s
-	settings.Gateway, settings.Space = s.Named()
-	var err error
-	if interactive {
-		gateway, space := connect.Kept(s.Env, name)
-		settings.Gateway, err = askFor(c, in, "Gateway", connect.First(settings.Gateway, gateway, "http://127.0.0.1:8080"))
-		if err != nil {
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error {
+			name := connect.First(s.Profile, "default")
+			if len(args) == 1 {
+				name = args[0]
+			}
+			in := program.NewLines(io.LimitReader(c.InOrStdin(), connect.MaxToken))
+			interactive := tui.IsTerminal(c.InOrStdin())
+			settings := *s
+			settings.Gateway, settings.Space = s.Named()
+			var err error
+			if interactive {
+				gateway, space := connect.Kept(s.Env, name)
+				settings.Gateway, err = askFor(c, in, "Gateway", connect.First(settings.Gateway, gateway, "http://127.0.0.1:8080"))
+				if err != nil {
+					return err
+				}
+				settings.Space, err = askFor(c, in, "Space", connect.First(settings.Space, space))
+				if err != nil {
+					return err
+				}
+			}
+			token, err := s.GivenToken(c.ErrOrStderr())
+			if err == nil && token == "" {
+				token, err = readToken(c, interactive)
+			}
+			if err != nil {
+				return err
+			}
+			t, err := connect.New(c.Context(), settings.Gateway, settings.Space, token)
+			if err != nil {
+				return err
+			}
+			session, err := t.API.SessionIn(c.Context(), t.Space)
+			if err != nil {
+				return err
+			}
+			path, err := connect.Save(s.Env, name, t)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "You are %s in %s. Profile %s is in %s.\n", session.In(t.Space), t.Space, name, path)
 			return err
-		}
-		settings.Space, err = askFor(c, in, "Space", connect.First(settings.Space, space))
-		if err != nil {
-			return err
-		}
+		}),
 	}
-	token, err := s.GivenToken(c.ErrOrStderr())
-	if err == nil && token == "" {
-		token, err = readToken(c, interactive)
-	}
-	if err != nil {
-		return err
-	}
-	t, err := connect.New(c.Context(), settings.Gateway, settings.Space, token)
-	if err != nil {
-		return err
-	}
-	session, err := t.API.SessionIn(c.Context(), t.Space)
-	if err != nil {
-		return err
-	}
-	path, err := connect.Save(s.Env, name, t)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "You are %s in %s. Profile %s is in %s.\n", session.In(t.Space), t.Space, name, path)
-	return err
 }
 
 // askFor prompts for a value; an empty line keeps the proposed one.
@@ -146,12 +142,12 @@ func newLogout(s *connect.Settings) *cobra.Command {
 		Long: `logout removes a profile of meup login from this computer. The token stays valid at
 the gateway.`,
 		Args: program.Args("[PROFILE]"),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error {
 			path, err := connect.Remove(s.Env, connect.First(append(args, "default")...))
 			if err == nil {
 				_, err = fmt.Fprintf(c.OutOrStdout(), "Removed from %s.\n", path)
 			}
-			return connect.Finish(c.Context(), err)
-		},
+			return err
+		}),
 	}
 }

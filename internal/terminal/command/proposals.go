@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -52,12 +53,49 @@ Exit codes: those of meup; 0 also if no proposal is pending.`,
   meup proposals reject 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --reason unsafe
   meup proposals show 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f`,
 		Args: program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.Finish(c.Context(), listProposals(c, s, style, asJSON))
-		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per proposal")
 	c.AddCommand(newApprove(s, style), newReject(s, style), newReview(s, style), newShow(s, style))
+	c.RunE = connect.RunE(func(c *cobra.Command, _ []string) error {
+		colors, t, err := style.target(c, s)
+		if err != nil {
+			return err
+		}
+		pending, whole, err := PendingProposals(c.Context(), t)
+		if err != nil {
+			return err
+		}
+		if !whole {
+			connect.Warn(c.ErrOrStderr(), "the log was not read to its beginning: there may be older proposals")
+		}
+		if len(pending) == 0 {
+			connect.Warn(c.ErrOrStderr(), "no pending proposals")
+			return nil
+		}
+		roster, err := t.API.Roster(c.Context(), t.Space)
+		if err != nil {
+			return err
+		}
+		out := bufio.NewWriter(c.OutOrStdout())
+		mine := false
+		for i := range pending {
+			p, err := explained(c.Context(), t, &pending[i].Envelope.Envelope, roster)
+			if err != nil {
+				return err
+			}
+			mine = mine || p.MayDecide
+			if !asJSON {
+				p.write(out, colors)
+			} else if err := json.NewEncoder(termsafe.JSONWriter(out)).Encode(p); err != nil {
+				return err
+			}
+		}
+		if err := out.Flush(); err != nil || asJSON || !mine {
+			return err
+		}
+		connect.Warn(c.ErrOrStderr(), "to decide on each in turn: meup proposals review%[1]s; on one: meup proposals approve%[1]s --ask ID", connect.Given(c.Flags()))
+		return nil
+	})
 	return c
 }
 
@@ -92,47 +130,6 @@ type ProposalInfo struct {
 	Away        []protocol.ParticipantID `json:"not_connected,omitempty"` // of the proposer and the host
 
 	others string // who decides, if it is pending and one may not; "": one may
-}
-
-func listProposals(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) error {
-	colors, t, err := style.target(c, s)
-	if err != nil {
-		return err
-	}
-	pending, whole, err := PendingProposals(c.Context(), t)
-	if err != nil {
-		return err
-	}
-	if !whole {
-		connect.Warn(c.ErrOrStderr(), "the log was not read to its beginning: there may be older proposals")
-	}
-	if len(pending) == 0 {
-		connect.Warn(c.ErrOrStderr(), "no pending proposals")
-		return nil
-	}
-	roster, err := t.API.Roster(c.Context(), t.Space)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(c.OutOrStdout())
-	mine := false
-	for i := range pending {
-		p, err := explained(c.Context(), t, &pending[i].Envelope.Envelope, roster)
-		if err != nil {
-			return err
-		}
-		mine = mine || p.MayDecide
-		if !asJSON {
-			p.write(out, colors)
-		} else if err := json.NewEncoder(termsafe.JSONWriter(out)).Encode(p); err != nil {
-			return err
-		}
-	}
-	if err := out.Flush(); err != nil || asJSON || !mine {
-		return err
-	}
-	connect.Warn(c.ErrOrStderr(), "to decide on each in turn: meup proposals review%[1]s; on one: meup proposals approve%[1]s --ask ID", connect.Given(c.Flags()))
-	return nil
 }
 
 // PendingProposals returns the proposals that are not settled, oldest first. whole reports that
@@ -177,7 +174,8 @@ func DescribeProposal(e *protocol.Envelope, now time.Time) *ProposalInfo {
 	return p
 }
 
-// explained describes a proposal, with its reason, its turn, and who is not connected.
+// explained describes a proposal, with who is not connected, its turn, and its reason: the one of
+// the call in the turn, or else a thought of the agent.
 func explained(ctx context.Context, t *connect.Target, e *protocol.Envelope, roster *api.Roster) (*ProposalInfo, error) {
 	p := DescribeProposal(e, time.Now())
 	for _, id := range []protocol.ParticipantID{p.From, p.Owner} {
@@ -195,30 +193,23 @@ func explained(ctx context.Context, t *connect.Target, e *protocol.Envelope, ros
 			}
 		}
 	}
-	err = p.explain(ctx, t, e)
-	return p, err
-}
-
-// explain adds the turn that the proposal belongs to, and its reason: the one of
-// the call in the turn, or else a thought of the agent.
-func (p *ProposalInfo) explain(ctx context.Context, t *connect.Target, e *protocol.Envelope) error {
 	at, err := t.API.TurnOf(ctx, t.Space, p.ID)
 	switch {
 	case err != nil && !connect.NotFound(err):
-		return err
+		return p, err
 	case err == nil:
 		p.ThreadID, p.JobID, p.TurnNumber, p.UserInput = at.ThreadID, at.JobID, at.Turn.TurnNumber, at.Turn.UserInput
 		for _, r := range at.Turn.AllReasonings() {
 			for i := range r.ToolDecisions {
 				if d := &r.ToolDecisions[i]; d.CallID == p.ID {
 					p.Rationale = d.Rationale
-					return nil
+					return p, nil
 				}
 			}
 		}
 	}
 	p.Rationale, err = explainingThought(ctx, t, e, p.Tool)
-	return err
+	return p, err
 }
 
 // explainingThought returns the thought that a proposal names, or the agent's last
@@ -237,7 +228,8 @@ func explainingThought(ctx context.Context, t *connect.Target, p *protocol.Envel
 	}
 	last := ""
 	for i := range page.Envelopes {
-		text, of := thought(&page.Envelopes[i])
+		payload := page.Envelopes[i].ParsePayload()
+		text, of := cmp.Or(payload.Get("message").Text(), payload.Get("content").Text()), payload.Get("tool_name").Text()
 		if p.Correlation.Names(page.Envelopes[i].ID) {
 			return text, nil
 		}
@@ -246,16 +238,6 @@ func explainingThought(ctx context.Context, t *connect.Target, p *protocol.Envel
 		}
 	}
 	return last, nil
-}
-
-// thought returns the text of a thought, and the tool that it is about.
-func thought(e *protocol.Envelope) (text, tool string) {
-	root := e.ParsePayload()
-	text = root.Get("message").Text()
-	if text == "" {
-		text = root.Get("content").Text()
-	}
-	return text, root.Get("tool_name").Text()
 }
 
 // write prints the description. Flushing w returns any write error.

@@ -163,10 +163,6 @@ func (a *call) responses() api.EnvelopeQuery {
 	}
 }
 
-func (a *call) answeredBy(e *protocol.Envelope) bool {
-	return e.Kind == protocol.KindMCPResponse && e.From == a.host() && e.Correlation.Names(a.request.ID)
-}
-
 // stored returns the response in the log; nil: there is none.
 func (a *call) stored(ctx context.Context, t *connect.Target) (*protocol.Envelope, error) {
 	q := a.responses()
@@ -176,8 +172,9 @@ func (a *call) stored(ctx context.Context, t *connect.Target) (*protocol.Envelop
 			return nil, err
 		}
 		for i := range page.Envelopes {
-			if a.answeredBy(&page.Envelopes[i]) {
-				return &page.Envelopes[i], nil
+			e := &page.Envelopes[i]
+			if e.Kind == protocol.KindMCPResponse && e.From == a.host() && e.Correlation.Names(a.request.ID) {
+				return e, nil
 			}
 		}
 		if !page.HasMore || page.Next <= q.Since {
@@ -221,47 +218,43 @@ the ID is enough. Without ID, it prints the one on which you may decide.
 
 Exit codes: those of meup; 1 also if there is no such proposal.`,
 		Args: program.Args("[ID]"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), showProposal(c, s, style, args))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, args []string) error {
+			id, err := idOf(args)
+			if err != nil {
+				return err
+			}
+			colors, t, err := style.target(c, s)
+			if err != nil {
+				return err
+			}
+			found, err := findProposal(c, t, id)
+			if err != nil {
+				return err
+			}
+			roster, err := t.API.Roster(c.Context(), t.Space)
+			if err != nil {
+				return err
+			}
+			info, err := explained(c.Context(), t, &found.Envelope.Envelope, roster)
+			if err != nil {
+				return err
+			}
+			if found.State != statePending {
+				info.ExpiresAt = nil
+			}
+			out := bufio.NewWriter(c.OutOrStdout())
+			info.write(out, colors)
+			state := "waits for a decision"
+			if found.State != statePending {
+				state = settled(c.Context(), t, found)
+			}
+			fmt.Fprintf(out, "  %s%s\n", colors.Paint(colors.Dim, "state:     "), state)
+			if err := out.Flush(); err != nil || found.State != string(exchange.Fulfilled) || found.SettledBy == nil {
+				return err
+			}
+			return showResult(c, t, found, colors)
+		}),
 	}
-}
-
-func showProposal(c *cobra.Command, s *connect.Settings, style styler, args []string) error {
-	id, err := idOf(args)
-	if err != nil {
-		return err
-	}
-	colors, t, err := style.target(c, s)
-	if err != nil {
-		return err
-	}
-	found, err := findProposal(c, t, id)
-	if err != nil {
-		return err
-	}
-	roster, err := t.API.Roster(c.Context(), t.Space)
-	if err != nil {
-		return err
-	}
-	info, err := explained(c.Context(), t, &found.Envelope.Envelope, roster)
-	if err != nil {
-		return err
-	}
-	if found.State != statePending {
-		info.ExpiresAt = nil
-	}
-	out := bufio.NewWriter(c.OutOrStdout())
-	info.write(out, colors)
-	state := "waits for a decision"
-	if found.State != statePending {
-		state = settled(c.Context(), t, found)
-	}
-	fmt.Fprintf(out, "  %s%s\n", colors.Paint(colors.Dim, "state:     "), state)
-	if err := out.Flush(); err != nil || found.State != string(exchange.Fulfilled) || found.SettledBy == nil {
-		return err
-	}
-	return showResult(c, t, found, colors)
 }
 
 // showResult prints the result of an approved call.

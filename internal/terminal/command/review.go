@@ -37,33 +37,29 @@ is away, a decision is sent again for a minute.
 Exit codes: 0 all were shown, or q; 1 failed; 2 usage error; 4 no connection, or
 the token is not valid; 130 Ctrl-C, which decides nothing.`,
 		Args: program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.Finish(c.Context(), review(c, s, style))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, _ []string) error {
+			colors, t, err := style.target(c, s)
+			if err != nil {
+				return err
+			}
+			list, _, err := PendingProposals(c.Context(), t)
+			if err != nil {
+				return err
+			}
+			if len(list) == 0 {
+				connect.Warn(c.ErrOrStderr(), "no pending proposals")
+				return nil
+			}
+			in := program.NewLines(c.InOrStdin())
+			for i := range list {
+				fmt.Fprintf(c.OutOrStdout(), "%d of %d\n", i+1, len(list))
+				if err := DecideProposal(c, t, in, &list[i].Envelope.Envelope, reviewTimeout, colors); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
 	}
-}
-
-func review(c *cobra.Command, s *connect.Settings, style styler) error {
-	colors, t, err := style.target(c, s)
-	if err != nil {
-		return err
-	}
-	list, _, err := PendingProposals(c.Context(), t)
-	if err != nil {
-		return err
-	}
-	if len(list) == 0 {
-		connect.Warn(c.ErrOrStderr(), "no pending proposals")
-		return nil
-	}
-	in := program.NewLines(c.InOrStdin())
-	for i := range list {
-		fmt.Fprintf(c.OutOrStdout(), "%d of %d\n", i+1, len(list))
-		if err := DecideProposal(c, t, in, &list[i].Envelope.Envelope, reviewTimeout, colors); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // DecideProposal shows a proposal and, if one may decide on it, reads a decision, sends it, and reports

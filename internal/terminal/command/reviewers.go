@@ -45,14 +45,10 @@ promotion then counts from that time on.`,
 	},
 }
 
-type reviewersFlags struct {
-	since       string
-	kinds, json bool
-}
-
 // Reviewers returns the command reviewers.
 func Reviewers(s *connect.Settings, style styler) *cobra.Command {
-	var f reviewersFlags
+	var since string
+	var kinds, asJSON bool
 	c := &cobra.Command{
 		Use:   "reviewers",
 		Short: "Shows how those who decide on proposals have done, and promotes reviewers",
@@ -77,52 +73,48 @@ Exit codes: those of meup; 1 also if you may not see the deciders.`,
   meup reviewers --json | jq '.deciders[] | select(.type == "reviewer").score.misses'
   meup reviewers promote rev`,
 		Args: program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.Finish(c.Context(), listReviewers(c, s, style, &f))
-		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.since, "since", "30d", "only proposals from then on: a day, a time (RFC 3339), or a duration before now")
-	fl.BoolVar(&f.kinds, "kinds", false, "also by the kind of call: its tool, and the program of a command")
-	fl.BoolVar(&f.json, "json", false, "print the deciders as one JSON object")
+	fl.StringVar(&since, "since", "30d", "only proposals from then on: a day, a time (RFC 3339), or a duration before now")
+	fl.BoolVar(&kinds, "kinds", false, "also by the kind of call: its tool, and the program of a command")
+	fl.BoolVar(&asJSON, "json", false, "print the deciders as one JSON object")
 	for i := range modes {
 		c.AddCommand(newControl(s, &modes[i]))
 	}
-	return c
-}
-
-func listReviewers(c *cobra.Command, s *connect.Settings, style styler, f *reviewersFlags) error {
-	since, err := program.Moment("since", f.since, time.Now())
-	if err != nil {
-		return err
-	}
-	colors, t, err := style.target(c, s)
-	if err != nil {
-		return err
-	}
-	list, err := t.API.Deciders(c.Context(), t.Space, since)
-	if err != nil {
-		return err
-	}
-	if list.Partial {
-		connect.Warn(c.ErrOrStderr(), "the log was not read back to %s: there may be older proposals", list.Since.Local().Format(time.DateTime))
-	}
-	if f.json {
-		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(list)
-	}
-	if !list.Configured {
-		connect.Warn(c.ErrOrStderr(), "the configuration of the space names no deciders: whoever has the right to decide does")
-	}
-	out := bufio.NewWriter(c.OutOrStdout())
-	if err := writeDeciders(out, list.Deciders, f.kinds); err != nil {
-		return err
-	}
-	for i := range list.Deciders {
-		for _, note := range notes(&list.Deciders[i], connect.Given(c.Flags())) {
-			fmt.Fprintf(out, "%s: %s\n", colors.Paint(colors.Name, deciderName(&list.Deciders[i])), note)
+	c.RunE = connect.RunE(func(c *cobra.Command, _ []string) error {
+		begin, err := program.Moment("since", since, time.Now())
+		if err != nil {
+			return err
 		}
-	}
-	return out.Flush()
+		colors, t, err := style.target(c, s)
+		if err != nil {
+			return err
+		}
+		list, err := t.API.Deciders(c.Context(), t.Space, begin)
+		if err != nil {
+			return err
+		}
+		if list.Partial {
+			connect.Warn(c.ErrOrStderr(), "the log was not read back to %s: there may be older proposals", list.Since.Local().Format(time.DateTime))
+		}
+		if asJSON {
+			return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(list)
+		}
+		if !list.Configured {
+			connect.Warn(c.ErrOrStderr(), "the configuration of the space names no deciders: whoever has the right to decide does")
+		}
+		out := bufio.NewWriter(c.OutOrStdout())
+		if err := writeDeciders(out, list.Deciders, kinds); err != nil {
+			return err
+		}
+		for i := range list.Deciders {
+			for _, note := range notes(&list.Deciders[i], connect.Given(c.Flags())) {
+				fmt.Fprintf(out, "%s: %s\n", colors.Paint(colors.Name, deciderName(&list.Deciders[i])), note)
+			}
+		}
+		return out.Flush()
+	})
+	return c
 }
 
 // writeDeciders prints the scores as a table.
@@ -131,7 +123,14 @@ func writeDeciders(out io.Writer, list []api.Decider, kinds bool) error {
 	fmt.Fprintln(w, "DECIDER\tMODE\tCOVERAGE\tMISSES\tREJECTIONS\tFALSE ALARMS\tSAVED\tMEDIAN\tP99")
 	for i := range list {
 		d := &list[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\n", deciderName(d), deciderMode(d), tallyCells(d.Type, tallyOf(d)))
+		mode, tally := d.Mode, new(api.Tally)
+		if d.AfterSeconds > 0 {
+			mode = "after " + textutil.Duration(time.Duration(d.AfterSeconds*float64(time.Second)))
+		}
+		if d.Score != nil {
+			tally = &d.Score.Tally
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", deciderName(d), mode, tallyCells(d.Type, tally))
 		if !kinds || d.Score == nil {
 			continue
 		}
@@ -151,20 +150,6 @@ func deciderName(d *api.Decider) string {
 		return termsafe.Words(d.Pattern)
 	}
 	return "rules"
-}
-
-func deciderMode(d *api.Decider) string {
-	if d.AfterSeconds > 0 {
-		return "after " + textutil.Duration(time.Duration(d.AfterSeconds*float64(time.Second)))
-	}
-	return d.Mode
-}
-
-func tallyOf(d *api.Decider) *api.Tally {
-	if d.Score == nil {
-		return new(api.Tally)
-	}
-	return &d.Score.Tally
 }
 
 // tallyCells returns the cells of a score; "-" where a decider of the type has nothing to count.

@@ -34,41 +34,39 @@ joined. --space is not needed.
 
 Exit codes: those of meup.`,
 		Args: program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.Finish(c.Context(), listSpaces(c, s, asJSON))
-		},
+		RunE: connect.RunE(func(c *cobra.Command, _ []string) error {
+			t, err := s.AnySpace(c)
+			if err != nil {
+				return err
+			}
+			session, err := t.API.Session(c.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(session)
+			}
+			out := bufio.NewWriter(c.OutOrStdout())
+			if len(session.Spaces)+len(session.Globs) == 0 {
+				connect.Warn(c.ErrOrStderr(), "the token is valid for no space")
+			}
+			for _, s := range session.Spaces {
+				fmt.Fprintf(out, "%s  as %s\n", termsafe.Words(s.Name), termsafe.Words(string(s.Participant)))
+			}
+			for _, glob := range session.Globs {
+				fmt.Fprintf(out, "%s  (created when joined)\n", termsafe.Words(glob))
+			}
+			return out.Flush()
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the session as one JSON object")
 	return c
 }
 
-func listSpaces(c *cobra.Command, s *connect.Settings, asJSON bool) error {
-	t, err := s.AnySpace(c)
-	if err != nil {
-		return err
-	}
-	session, err := t.API.Session(c.Context())
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(session)
-	}
-	out := bufio.NewWriter(c.OutOrStdout())
-	if len(session.Spaces)+len(session.Globs) == 0 {
-		connect.Warn(c.ErrOrStderr(), "the token is valid for no space")
-	}
-	for _, s := range session.Spaces {
-		fmt.Fprintf(out, "%s  as %s\n", termsafe.Words(s.Name), termsafe.Words(string(s.Participant)))
-	}
-	for _, glob := range session.Globs {
-		fmt.Fprintf(out, "%s  (created when joined)\n", termsafe.Words(glob))
-	}
-	return out.Flush()
-}
-
 func newWho(s *connect.Settings, style styler) *cobra.Command {
-	var f whoFlags
+	var all, asJSON bool
+	var wait []string
+	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "who",
 		Short: "Lists the connected participants and their capabilities",
@@ -80,84 +78,74 @@ listen yet; after --timeout it ends with exit code 3.
 Exit codes: those of meup.`,
 		Example: "  meup who\n  meup who --wait planner,files",
 		Args:    program.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if f.timeout <= 0 {
-				return program.Usagef("--timeout must be positive")
+	}
+	c.Flags().BoolVar(&all, "all", false, "describe all capabilities, and none shortened")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the roster as one JSON object")
+	c.Flags().StringSliceVar(&wait, "wait", nil, "wait until these participants are connected")
+	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long --wait waits")
+	c.RunE = connect.RunE(func(c *cobra.Command, _ []string) error {
+		if timeout <= 0 {
+			return program.Usagef("--timeout must be positive")
+		}
+		colors, t, err := style.target(c, s)
+		if err != nil {
+			return err
+		}
+		var roster *api.Roster
+		if len(wait) > 0 {
+			var names []protocol.ParticipantID
+			for _, name := range wait {
+				names = append(names, protocol.ParticipantID(name))
 			}
-			return connect.Finish(c.Context(), listParticipants(c, s, style, &f))
-		},
-	}
-	c.Flags().BoolVar(&f.all, "all", false, "describe all capabilities, and none shortened")
-	c.Flags().BoolVar(&f.json, "json", false, "print the roster as one JSON object")
-	c.Flags().StringSliceVar(&f.wait, "wait", nil, "wait until these participants are connected")
-	c.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long --wait waits")
+			roster, err = awaitRoster(c.Context(), s.Env, c.ErrOrStderr(), t, names, timeout)
+		} else {
+			roster, err = t.API.Roster(c.Context(), t.Space)
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(roster)
+		}
+		out, width := bufio.NewWriter(c.OutOrStdout()), tui.TerminalWidth(c.OutOrStdout())
+		shortened := false
+		line := func(p *protocol.Participant, note string) {
+			may, cut := block.BriefCapabilities(p.Capabilities)
+			if all {
+				may, cut = strings.Join(block.Capabilities(p.Capabilities), "; "), false
+			}
+			shortened = shortened || cut
+			if slices.Contains(roster.Paused, p.ID) {
+				note += " (paused)"
+			}
+			text := fmt.Sprintf("%s%s  %s", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note, may)
+			if width > 0 {
+				text = strings.Join(tui.WrapHanging(text, width), "\n")
+			}
+			fmt.Fprintln(out, text)
+			if p.Description != "" {
+				fmt.Fprintln(out, "  "+termsafe.Words(p.Description))
+			}
+		}
+		note := " (you, not connected)"
+		for i := range roster.Participants {
+			if roster.Participants[i].ID == roster.You.ID {
+				note = " (you)"
+			}
+		}
+		line(&roster.You, note)
+		for i := range roster.Participants {
+			if p := &roster.Participants[i]; p.ID != roster.You.ID {
+				line(p, "")
+			}
+		}
+		if err := out.Flush(); err != nil || !shortened {
+			return err
+		}
+		connect.Warn(c.ErrOrStderr(), "capabilities were shortened; all of them: meup who --all%s", connect.Given(c.Flags()))
+		return nil
+	})
 	return c
-}
-
-type whoFlags struct {
-	all, json bool
-	wait      []string
-	timeout   time.Duration
-}
-
-func listParticipants(c *cobra.Command, s *connect.Settings, style styler, f *whoFlags) error {
-	colors, t, err := style.target(c, s)
-	if err != nil {
-		return err
-	}
-	var roster *api.Roster
-	if len(f.wait) > 0 {
-		var names []protocol.ParticipantID
-		for _, name := range f.wait {
-			names = append(names, protocol.ParticipantID(name))
-		}
-		roster, err = awaitRoster(c.Context(), s.Env, c.ErrOrStderr(), t, names, f.timeout)
-	} else {
-		roster, err = t.API.Roster(c.Context(), t.Space)
-	}
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(roster)
-	}
-	out, width := bufio.NewWriter(c.OutOrStdout()), tui.TerminalWidth(c.OutOrStdout())
-	shortened := false
-	line := func(p *protocol.Participant, note string) {
-		may, cut := block.BriefCapabilities(p.Capabilities)
-		if f.all {
-			may, cut = strings.Join(block.Capabilities(p.Capabilities), "; "), false
-		}
-		shortened = shortened || cut
-		if slices.Contains(roster.Paused, p.ID) {
-			note += " (paused)"
-		}
-		text := fmt.Sprintf("%s%s  %s", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note, may)
-		if width > 0 {
-			text = strings.Join(tui.WrapHanging(text, width), "\n")
-		}
-		fmt.Fprintln(out, text)
-		if p.Description != "" {
-			fmt.Fprintln(out, "  "+termsafe.Words(p.Description))
-		}
-	}
-	note := " (you, not connected)"
-	for i := range roster.Participants {
-		if roster.Participants[i].ID == roster.You.ID {
-			note = " (you)"
-		}
-	}
-	line(&roster.You, note)
-	for i := range roster.Participants {
-		if p := &roster.Participants[i]; p.ID != roster.You.ID {
-			line(p, "")
-		}
-	}
-	if err := out.Flush(); err != nil || !shortened {
-		return err
-	}
-	connect.Warn(c.ErrOrStderr(), "capabilities were shortened; all of them: meup who --all%s", connect.Given(c.Flags()))
-	return nil
 }
 
 // rosterInterval is the time between two requests of awaitRoster, and quietTime how long it

@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/protocol"
+	"github.com/spf13/cobra"
 )
 
 // Exit codes in addition to the common ones of all programs.
@@ -59,6 +60,16 @@ func Finish(ctx context.Context, err error) error {
 		return &program.ExitError{Code: ExitUnconnected, Err: SafeError{client.Unreachable(err)}}
 	}
 	return SafeError{err}
+}
+
+// RunE returns the RunE of a command, whose errors Finish gives their exit codes.
+func RunE(run func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error { return Finish(c.Context(), run(c, args)) }
+}
+
+// RunStopped is RunE with FinishStopped.
+func RunStopped(run func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error { return FinishStopped(c.Context(), run(c, args)) }
 }
 
 var errUnauthorized = &protocol.Error{Code: protocol.CodeUnauthorized}

@@ -123,7 +123,6 @@ func (m *Model) TakeNews() []News {
 	return list
 }
 
-// show appends a block.
 func (m *Model) show(b *Block) *Block {
 	m.scrollback.add(b)
 	m.addNews(b, false)

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -300,7 +299,12 @@ func (m *Model) handleChat(env *protocol.Envelope) {
 	}
 	if t != nil && env.Context == "" {
 		t.last = env.ID
-		m.adopt(t, env)
+		if env.From == m.You { // it wrote last in this thread before it connected, or in another terminal
+			t.mine = true
+			if env.Seq <= m.head && len(m.outbox.queue) == 0 {
+				m.threads.active, t.To = t, env.To
+			}
+		}
 	}
 	if !marks.IsEmpty() {
 		r := m.show(&Block{Kind: ReasoningBlock, Context: env.Context, Reasoning: block.MarkedReasoning(marks, env), thread: t})
@@ -309,25 +313,6 @@ func (m *Model) handleChat(env *protocol.Envelope) {
 	}
 	b := m.show(&Block{Kind: ChatBlock, Chat: c, Context: env.Context})
 	m.endAnswered(b, env)
-}
-
-// adopt continues the thread in which this participant wrote last before it
-// connected.
-func (m *Model) adopt(t *Thread, env *protocol.Envelope) {
-	if env.From != m.You {
-		return
-	}
-	t.mine = true
-	if env.Seq <= m.head && len(m.outbox.queue) == 0 {
-		m.threads.active, t.To = t, env.To
-	}
-}
-
-// notePrivate shows that the thread that is continued is not public.
-func (m *Model) notePrivate() {
-	if t := m.threads.active; t != nil && len(t.To) > 0 {
-		m.printLines(NoticeBlock, fmt.Sprintf("You continue thread %d: only %s will get your messages. /new begins a thread with all participants.", t.Number, Names(t.To)))
-	}
 }
 
 // withdrawn marks a message that was withdrawn.

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -76,26 +77,23 @@ func New(w protocol.Welcome, opts Options) *Model {
 // Apply handles an event.
 func (m *Model) Apply(e Event) {
 	active, filter, lost := m.threads.active, m.Filter, m.Link.Lost
-	m.handle(e)
-	if active != m.threads.active || filter != m.Filter || lost != m.Link.Lost {
-		m.Epoch++
-	}
-}
-
-func (m *Model) handle(e Event) {
 	switch e := e.(type) {
 	case Typed:
 		m.enter(e.Text)
 	case Received:
 		m.receive(&e.Envelope)
 	case Recalled:
-		m.notePrivate()
+		if t := m.threads.active; t != nil && len(t.To) > 0 { // the thread that is continued is not public
+			m.printLines(NoticeBlock, fmt.Sprintf("You continue thread %d: only %s will get your messages. /new begins a thread with all participants.", t.Number, Names(t.To)))
+		}
 	case Missed:
 		m.printLines(NoticeBlock, "Some envelopes are missing: "+e.Err.Error()+".")
 	case Linked:
 		m.handleLink(e.State)
 	case Ended:
-		m.finish(e.Err)
+		m.Link.Phase = client.Closed
+		m.Over, m.Err = true, e.Err // the conversation stays on the screen until the person leaves
+		m.printLines(ErrorBlock, "Disconnected: "+errorText(e.Err))
 	case Sent:
 		m.sent(e.ID, e.Err)
 	case TurnRead:
@@ -126,9 +124,11 @@ func (m *Model) handle(e Event) {
 		m.reachStage()
 		m.endSilence(nil)
 	}
+	if active != m.threads.active || filter != m.Filter || lost != m.Link.Lost {
+		m.Epoch++
+	}
 }
 
-// receive handles an envelope.
 func (m *Model) receive(env *protocol.Envelope) {
 	m.skew.note(m.now(), env.TS)
 	if q := m.answers.Apply(env); q != "" && !env.Correlation.Names(q) {
@@ -163,7 +163,6 @@ func (m *Model) receive(env *protocol.Envelope) {
 	}
 }
 
-// do adds an effect.
 func (m *Model) do(e Effect) { m.effects = append(m.effects, e) }
 
 // TakeEffects returns the effects since the last call, in order.
@@ -181,7 +180,7 @@ func (m *Model) Busy() bool {
 }
 
 // GatewayTime returns the estimated time of the gateway's clock.
-func (m *Model) GatewayTime() time.Time { return m.skew.gateway(m.now()) }
+func (m *Model) GatewayTime() time.Time { return m.now().Add(-m.skew.by) }
 
 // Unsent returns the typed messages that are not acknowledged, oldest first.
 func (m *Model) Unsent() []*Block { return m.outbox.queue }
@@ -228,6 +227,3 @@ func (s *skew) note(now, ts time.Time) {
 		s.known, s.by = true, d
 	}
 }
-
-// gateway returns the current time by the gateway's clock.
-func (s *skew) gateway(now time.Time) time.Time { return now.Add(-s.by) }

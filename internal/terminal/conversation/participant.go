@@ -161,14 +161,6 @@ func (m *Model) handleLink(s client.State) {
 	}
 }
 
-// finish handles the end of the session. The conversation stays on the screen
-// until the person leaves.
-func (m *Model) finish(err error) {
-	m.Link.Phase = client.Closed
-	m.Over, m.Err = true, err
-	m.printLines(ErrorBlock, "Disconnected: "+errorText(err))
-}
-
 // controlPayload is the payload of a request to a participant, with the field
 // names that clients of MEW use.
 type controlPayload struct {

@@ -87,7 +87,13 @@ func (m *Model) propose(env *protocol.Envelope) {
 	m.proposals.count++
 	p := &Proposal{Number: m.proposals.count, env: *env}
 	if payload := env.ParsePayload(); payload.Exists() {
-		p.read(payload)
+		params, call := payload.Get("params"), exchange.ReadCall(payload)
+		p.owner, p.expires = call.Host, call.ExpiresAt
+		p.method, p.params = payload.Get("method").Text(), exchange.WithoutMeta(params) // as an approval sends them
+		p.tool = p.method
+		if name := params.Get("name").Text(); p.method == "tools/call" && name != "" {
+			p.tool = name
+		}
 	}
 	b := &Block{Kind: ProposalBlock, Context: env.Context, Proposal: p}
 	m.proposals.pending = append(m.proposals.pending, b)
@@ -122,18 +128,6 @@ func (m *Model) reachStage() {
 			p.mayDecide, p.from = true, time.Time{}
 			m.changed(b)
 		}
-	}
-}
-
-// read fills the displayed fields from the same payload that an approval sends.
-func (p *Proposal) read(payload protocol.Value) {
-	params := payload.Get("params")
-	call := exchange.ReadCall(payload)
-	p.owner, p.expires = call.Host, call.ExpiresAt
-	p.method, p.params = payload.Get("method").Text(), exchange.WithoutMeta(params)
-	p.tool = p.method
-	if name := params.Get("name").Text(); p.method == "tools/call" && name != "" {
-		p.tool = name
 	}
 }
 

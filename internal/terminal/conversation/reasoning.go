@@ -41,10 +41,17 @@ func (s *reasonings) add(b *Block) {
 	}
 }
 
-// handleReasoning handles an envelope of reasoning.
 func (m *Model) handleReasoning(env *protocol.Envelope) {
 	if env.Kind == protocol.KindReasoningStart && env.Context == "" {
-		m.beginThinking(env)
+		path := protocol.ContextPath(env.ID)
+		b := m.reasonings.byPath[path]
+		if b == nil {
+			b = m.newReasoning(env, path)
+		}
+		b.Reasoning.Agent, b.Reasoning.Last = env.From, env.TS
+		b.Reasoning.Begin(env, m.refer)
+		b.Reasoning.NoteActivity(env, m.participants.isConnected(env.From))
+		b.Change()
 		return
 	}
 	if env.Kind == protocol.KindReasoningCancel && env.Context == "" {
@@ -72,18 +79,6 @@ func (m *Model) handleReasoning(env *protocol.Envelope) {
 	if env.Kind.ClosesContext() && env.Context == b.Reasoning.Path {
 		m.endThinking(b, env)
 	}
-	b.Change()
-}
-
-func (m *Model) beginThinking(env *protocol.Envelope) {
-	path := protocol.ContextPath(env.ID)
-	b := m.reasonings.byPath[path]
-	if b == nil {
-		b = m.newReasoning(env, path)
-	}
-	b.Reasoning.Agent, b.Reasoning.Last = env.From, env.TS
-	b.Reasoning.Begin(env, m.refer)
-	b.Reasoning.NoteActivity(env, m.participants.isConnected(env.From))
 	b.Change()
 }
 
@@ -165,7 +160,7 @@ type pendingCancel struct {
 }
 
 // cancelQuestion withdraws the last question. Agents that reason about it
-// should stop by themselves; otherwise insist closes their contexts. If this
+// should stop by themselves; otherwise forceCancel closes their contexts. If this
 // participant may not withdraw a message, it closes the contexts at once.
 func (m *Model) cancelQuestion(string) {
 	b := m.lastQuestion()
@@ -243,7 +238,6 @@ func (m *Model) thinkingAbout(question protocol.ID) []*block.Reasoning {
 	return list
 }
 
-// handleStream handles an envelope of a stream.
 func (m *Model) handleStream(env *protocol.Envelope) {
 	p := payload[struct {
 		Stream string          `json:"stream_id"`

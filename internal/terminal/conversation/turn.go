@@ -66,7 +66,16 @@ func (m *Model) showHistory(e HistoryRead) {
 		}
 		m.printLines(ErrorBlock, "Nothing to show: no turn of the thread is completed.")
 	case All:
-		m.showAll(e)
+		if len(e.Turns) == 0 {
+			m.printLines(ErrorBlock, "Nothing to show: the thread has no turns.")
+			return
+		}
+		if e.More {
+			m.printLines(NoticeBlock, fmt.Sprintf("Showing the last %d turns; /export has all of them.", len(e.Turns)))
+		}
+		for i := range e.Turns {
+			m.showReasoning(e, &e.Turns[i])
+		}
 	}
 }
 
@@ -75,20 +84,6 @@ func (m *Model) showReasoning(e HistoryRead, t *api.Turn) {
 		m.refer(r.References) // for the completion of /show
 	}
 	m.printText(block.Query(t, e.Request.Thread, m.style))
-}
-
-// showAll shows every turn, with an empty line between two.
-func (m *Model) showAll(e HistoryRead) {
-	if len(e.Turns) == 0 {
-		m.printLines(ErrorBlock, "Nothing to show: the thread has no turns.")
-		return
-	}
-	if e.More {
-		m.printLines(NoticeBlock, fmt.Sprintf("Showing the last %d turns; /export has all of them.", len(e.Turns)))
-	}
-	for i := range e.Turns {
-		m.showReasoning(e, &e.Turns[i])
-	}
 }
 
 // printText shows a text that is laid out already.

@@ -1,7 +1,6 @@
 package hookconfig
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/kit/privatedir"
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/kit/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 )
 
 // Target is the space that the hooks are for.
@@ -42,8 +42,8 @@ type Resolver struct {
 	Target func(*cobra.Command, Place) (*Target, error)
 }
 
-// NewCommand returns the command hooks. finish gives errors their exit codes.
-func NewCommand(r Resolver, finish func(context.Context, error) error) *cobra.Command {
+// NewCommand returns the command hooks.
+func NewCommand(r Resolver) *cobra.Command {
 	target := func(c *cobra.Command) (*Target, error) { return r.Target(c, Place{}) }
 	c := &cobra.Command{
 		Use:   "hooks",
@@ -63,8 +63,7 @@ The settings name an environment variable or a file and never contain a token.`,
 	}
 	c.AddCommand(newInstall(r.Env, target), newUninstall(r), newStatus(r), newSend(target), newImport(r.Env))
 	for _, sub := range c.Commands() {
-		run := sub.RunE
-		sub.RunE = func(c *cobra.Command, args []string) error { return finish(c.Context(), run(c, args)) }
+		sub.RunE = connect.RunE(sub.RunE)
 	}
 	return c
 }

@@ -58,7 +58,6 @@ var layouts = map[string]*layout{
 	},
 }
 
-// handler returns the hook of an event.
 func (h *Hooks) handler(event string) any {
 	switch h.Program {
 	case "codex":
@@ -159,18 +158,14 @@ func (h *Hooks) command(event string) string {
 
 // quote quotes an argument for the shell with which agents start commands.
 func quote(text string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:"
 	switch {
-	case !strings.ContainsFunc(text, special):
+	case strings.Trim(text, plain) == "":
 		return text
 	case runtime.GOOS == "windows":
 		return `"` + strings.ReplaceAll(text, `"`, "") + `"` // no file name has a quote
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-func special(r rune) bool {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:"
-	return !strings.ContainsRune(plain, r)
 }
 
 // path returns the file of the settings.

@@ -130,7 +130,6 @@ func (o object) with(key string, value json.RawMessage) object {
 	return o
 }
 
-// text encodes the object.
 func (o object) text() json.RawMessage {
 	b := []byte{'{'}
 	for i, m := range o {
@@ -236,15 +235,11 @@ func indentOf(text []byte) string {
 var indented = regexp.MustCompile(`^\s*\{\r?\n([ \t]+)"`)
 
 func list(items []json.RawMessage) json.RawMessage {
-	return append(append([]byte{'['}, bytes.Join(toBytes(items), []byte{','})...), ']')
-}
-
-func toBytes(items []json.RawMessage) [][]byte {
-	out := make([][]byte, len(items))
+	parts := make([][]byte, len(items))
 	for i, m := range items {
-		out[i] = m
+		parts[i] = m
 	}
-	return out
+	return append(append([]byte{'['}, bytes.Join(parts, []byte{','})...), ']')
 }
 
 // without returns groups without the hooks of a space. A group of other hooks is

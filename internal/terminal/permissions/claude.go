@@ -7,18 +7,6 @@ import (
 	"strings"
 )
 
-// findManaged finds out whether managed settings exclude the rules of all others.
-func (t *translation) findManaged(files []File) error {
-	for i := range files {
-		root, err := document(&files[i])
-		if err != nil {
-			return err
-		}
-		t.managedOnly = t.managedOnly || files[i].Managed && root.Get("allowManagedPermissionRulesOnly").Bool()
-	}
-	return nil
-}
-
 // claudeSettings are settings of Claude Code beside its rules.
 var claudeSettings = map[string]string{
 	"defaultMode":           "a mode allows or asks without rules; only rules are translated",
@@ -132,6 +120,7 @@ func toolNames(tool string) []string {
 // claudeMCP translates a rule for tools of MCP servers: mcp__server or mcp__server__tool.
 func (t *translation) claudeMCP(r Rule, tool string, bare bool) {
 	server, name, one := strings.Cut(strings.TrimPrefix(tool, "mcp__"), "__")
+	given := tool
 	if !one {
 		tool += "__*"
 	}
@@ -139,7 +128,7 @@ func (t *translation) claudeMCP(r Rule, tool string, bare bool) {
 	case !toolGlob.MatchString(tool):
 		t.leave(r, "it names no tool")
 	case r.Effect != allow && strings.Contains(server, "*"):
-		t.add(r, toolNames(serverGlob(tool, one)), nil, "")
+		t.add(r, toolNames(given), nil, "")
 	case r.Effect != allow:
 		t.add(r, toolNames(tool), nil, "")
 	case !bare:
@@ -149,15 +138,6 @@ func (t *translation) claudeMCP(r Rule, tool string, bare bool) {
 	default:
 		t.add(r, []string{singleStars(tool)}, nil, "")
 	}
-}
-
-// serverGlob returns the glob of a rule whose server is a glob, without the end that stands for
-// all tools of a server.
-func serverGlob(tool string, one bool) string {
-	if one {
-		return tool
-	}
-	return strings.TrimSuffix(tool, "__*")
 }
 
 // claudeParameter translates Tool(parameter:value), which only rules that ask or deny may be.

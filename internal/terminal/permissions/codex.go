@@ -42,10 +42,17 @@ func (t *translation) codex(f *File) error {
 	lines := strings.Split(string(f.Text), "\n")
 	for _, s := range file.Stmts {
 		start, end := s.Span()
-		r := Rule{setting, source(lines, start, end), f.Path, int(start.Line)}
-		call := callOf(s)
+		written := strings.Join(lines[start.Line-1:min(int(end.Line), len(lines))], " ")
+		r := Rule{setting, strings.Join(strings.Fields(written), " "), f.Path, int(start.Line)}
+		var call *syntax.CallExpr // nil: it is none
+		comment := false
+		x, ok := s.(*syntax.ExprStmt)
+		if ok {
+			call, _ = x.X.(*syntax.CallExpr)
+			_, comment = text(x.X)
+		}
 		switch {
-		case isText(s): // a comment
+		case comment:
 		case call == nil:
 			t.leave(r, "it is no call of prefix_rule; only rules that are written out are translated")
 		case identifier(call.Fn) == "prefix_rule":
@@ -61,28 +68,6 @@ func (t *translation) codex(f *File) error {
 		}
 	}
 	return nil
-}
-
-// source returns the text of a statement on one line.
-func source(lines []string, start, end syntax.Position) string {
-	return strings.Join(strings.Fields(strings.Join(lines[start.Line-1:min(int(end.Line), len(lines))], " ")), " ")
-}
-
-func callOf(s syntax.Stmt) *syntax.CallExpr {
-	if x, ok := s.(*syntax.ExprStmt); ok {
-		call, _ := x.X.(*syntax.CallExpr) // nil: it is none
-		return call
-	}
-	return nil
-}
-
-func isText(s syntax.Stmt) bool {
-	x, ok := s.(*syntax.ExprStmt)
-	if !ok {
-		return false
-	}
-	_, ok = text(x.X)
-	return ok
 }
 
 func identifier(e syntax.Expr) string {

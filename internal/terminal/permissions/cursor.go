@@ -105,7 +105,6 @@ func (t *translation) cursorCommand(r Rule, pattern string, prefix bool) {
 	}
 }
 
-// cursorFiles translates a rule for files.
 func (t *translation) cursorFiles(r Rule, kind, pattern string) {
 	p, err := t.path(pattern)
 	if r.Effect == allow {

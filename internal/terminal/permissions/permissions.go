@@ -97,8 +97,12 @@ func Translate(program string, files []File, o Options) (*Result, error) {
 	t := &translation{o: o, seen: map[string]bool{}, Result: &Result{Program: program, Participant: o.Participant}}
 	read := map[string]func(*File) error{"claude": t.claude, "codex": t.codex, "cursor": t.cursor}[program]
 	if program == "claude" {
-		if err := t.findManaged(files); err != nil {
-			return nil, err
+		for i := range files {
+			root, err := document(&files[i])
+			if err != nil {
+				return nil, err
+			}
+			t.managedOnly = t.managedOnly || files[i].Managed && root.Get("allowManagedPermissionRulesOnly").Bool()
 		}
 	}
 	for i := range files {
@@ -185,7 +189,6 @@ func (t *translation) leave(r Rule, format string, args ...any) {
 	t.Left = append(t.Left, Left{r, fmt.Sprintf(format, args...)})
 }
 
-// capability returns the capability of an effect.
 func (t *translation) capability(effect string, tools, arguments any) object {
 	params := object{{"name", tools}}
 	if arguments != nil {
@@ -239,7 +242,6 @@ func document(f *File) (protocol.Value, error) {
 	return doc.Root(), nil
 }
 
-// lineOf returns the line of a byte.
 func lineOf(text []byte, offset int) int {
 	return 1 + bytes.Count(text[:min(offset, len(text))], []byte("\n"))
 }

@@ -44,27 +44,24 @@ func (s *session) runScreen() error {
 		opts = append(opts, tea.WithColorProfile(colorprofile.Ascii))
 	}
 	p := tea.NewProgram(newScreen(s), opts...)
-	s.group.Go(func() { s.forwardEvents(p) })
+	s.group.Go(func() { // passes events to the program until the session ends
+		tick := time.NewTicker(tickEvery)
+		defer tick.Stop()
+		for {
+			list := s.next(tick.C)
+			if list == nil {
+				p.Quit()
+				return
+			}
+			if len(list) > 0 {
+				p.Send(batch(list))
+			}
+		}
+	})
 	_, err := p.Run()
 	s.cancel()
 	s.printUnsent()
 	return errors.Join(err, s.model.Err)
-}
-
-// forwardEvents passes events to the program until the session ends.
-func (s *session) forwardEvents(p *tea.Program) {
-	tick := time.NewTicker(tickEvery)
-	defer tick.Stop()
-	for {
-		list := s.next(tick.C)
-		if list == nil {
-			p.Quit()
-			return
-		}
-		if len(list) > 0 {
-			p.Send(batch(list))
-		}
-	}
 }
 
 // printUnsent prints the typed messages that were never sent, since the screen
@@ -120,7 +117,6 @@ func (x *screen) resize(cells, rows int) {
 	x.prompt.resize(cells, rows)
 }
 
-// key handles a key.
 func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	name := msg.String()
 	x.hint = ""
@@ -187,7 +183,6 @@ func (x *screen) complete() {
 	}
 }
 
-// conversationRows returns the number of rows of the conversation.
 func (x *screen) conversationRows() int { return max(0, x.rows-1-x.prompt.height()) }
 
 func (x *screen) scroll(by int) {

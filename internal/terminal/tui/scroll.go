@@ -76,11 +76,7 @@ func (v *view) Scroll(cells, rows, by int) {
 		return
 	}
 	v.away = true
-	v.moveTo(blocks, cells, max(0, at))
-}
-
-// moveTo sets the top line, counted from the first line of all.
-func (v *view) moveTo(blocks []*conversation.Block, cells, at int) {
+	at = max(0, at)
 	for _, b := range blocks {
 		n := len(v.block(b, cells))
 		if at < n {

@@ -175,7 +175,16 @@ func (s *session) receive() {
 func (s *session) next(ticks <-chan time.Time) []conversation.Event {
 	select {
 	case e := <-s.events:
-		return s.drain([]conversation.Event{e})
+		list := []conversation.Event{e}
+		for len(list) < maxBatch {
+			select {
+			case e := <-s.events:
+				list = append(list, e)
+			default:
+				return list
+			}
+		}
+		return list
 	case <-s.wake:
 		if list := s.takeStates(); len(list) > 0 {
 			return list
@@ -191,20 +200,8 @@ func (s *session) next(ticks <-chan time.Time) []conversation.Event {
 	}
 }
 
-func (s *session) drain(list []conversation.Event) []conversation.Event {
-	for len(list) < maxBatch {
-		select {
-		case e := <-s.events:
-			list = append(list, e)
-		default:
-			return list
-		}
-	}
-	return list
-}
-
 // startEffects starts the effects of the model, and reports whether the person
-// leaves. It does not block.
+// leaves. It does not block: a read is refused if too many are in progress.
 func (s *session) startEffects() (left bool) {
 	for {
 		list := s.model.TakeEffects()
@@ -217,20 +214,15 @@ func (s *session) startEffects() (left bool) {
 				left = true
 				continue
 			}
-			s.begin(e)
+			count, limit := s.inProgress(e)
+			if *count >= limit {
+				s.model.Apply(refusedRead(e))
+				continue
+			}
+			*count++
+			s.group.Go(func() { s.post(finished{e, s.perform(e)}) })
 		}
 	}
-}
-
-// begin starts an effect, or refuses a read if too many are in progress.
-func (s *session) begin(e conversation.Effect) {
-	count, limit := s.inProgress(e)
-	if *count >= limit {
-		s.model.Apply(refusedRead(e))
-		return
-	}
-	*count++
-	s.group.Go(func() { s.post(finished{e, s.perform(e)}) })
 }
 
 // inProgress returns the counter for an effect of this type, and its limit.

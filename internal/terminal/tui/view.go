@@ -119,7 +119,12 @@ const column = 27
 
 // chat lays out a message below its header.
 func (v *view) chat(c *conversation.Chat, cells int) []string {
-	out := append([]string{""}, v.header(c, cells)...)
+	words := heading(v.model, c)
+	head := v.Theme.name(c.From) + v.Theme.Dim.Render(words)
+	if c.From == v.model.You {
+		head = v.Theme.Bold.Render("you") + v.Theme.Dim.Render(words)
+	}
+	out := append([]string{""}, WrapHanging(head, cells)...)
 	inner := cells - cellWidth(bar)
 	body, ok := []string(nil), false
 	if c.Markdown && !c.Mine {
@@ -151,18 +156,8 @@ func (v *view) chat(c *conversation.Chat, cells int) []string {
 	return out
 }
 
-// header shows the sender of a message, the answered participant, the
+// heading returns the header of a message after the sender's name: the answered participant, the
 // addressees, and the thread or context.
-func (v *view) header(c *conversation.Chat, cells int) []string {
-	words := heading(v.model, c)
-	head := v.Theme.name(c.From) + v.Theme.Dim.Render(words)
-	if c.From == v.model.You {
-		head = v.Theme.Bold.Render("you") + v.Theme.Dim.Render(words)
-	}
-	return WrapHanging(head, cells)
-}
-
-// heading returns the part of the header after the sender's name.
 func heading(m *conversation.Model, c *conversation.Chat) string {
 	var b strings.Builder
 	if c.Answers != "" && c.Answers != c.From {
@@ -217,11 +212,13 @@ func (v *view) proposal(p *conversation.Proposal, cells int) []string {
 // Status returns the line between conversation and prompt. The connection comes
 // first, since the start of the line is never cut off.
 func (v *view) Status(cells int) string {
-	state, paint := linkStatus(&v.model.Link), v.Theme.good.Render
-	if v.model.Link.Phase == client.Waiting {
-		paint = v.Theme.busy.Render
-	} else if v.model.Link.Phase == client.Closed {
-		paint = v.Theme.bad.Render
+	state, paint := "● connected", v.Theme.good.Render
+	switch v.model.Link.Phase {
+	case client.Waiting:
+		state, paint = "○ reconnecting…", v.Theme.busy.Render
+	case client.Closed:
+		state, paint = "✗ disconnected", v.Theme.bad.Render
+	case client.Connected:
 	}
 	parts := []string{paint(state)}
 	if v.below > 0 {
@@ -263,18 +260,6 @@ func otherParticipants(m *conversation.Model) string {
 		return "no other participants"
 	}
 	return "with " + nameList(m, others, ", ")
-}
-
-// linkStatus describes the state of the connection.
-func linkStatus(l *conversation.Link) string {
-	switch l.Phase {
-	case client.Waiting:
-		return "○ reconnecting…"
-	case client.Closed:
-		return "✗ disconnected"
-	case client.Connected:
-	}
-	return "● connected"
 }
 
 // theme holds the styles: the sixteen colors that every terminal has, or none.
