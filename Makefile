@@ -143,13 +143,8 @@ bench: ## the benchmarks: BENCH=pattern BENCH_PKGS=packages
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(BENCH_PKGS)
 
 .PHONY: bench-load
-bench-load: ## load a real gateway beside a bare broadcaster; writes bench/README.md (7 minutes, Linux)
-	$(GO) run ./bench -write bench/README.md
-
-.PHONY: bench-centrifuge
-bench-centrifuge: ## the fan-out of bench-load beside a broadcaster on centrifuge, in a module of its own (3 minutes, Linux)
-	cd bench/centrifuge && $(GO) mod tidy && $(GO) vet ./... && $(GO) test ./... && $(GO) build -o ../../bin/bench-centrifuge .
-	$(GO) run ./bench -only fanout,fanout100,fanout10000 -centrifuge bin/bench-centrifuge
+bench-load: ## load a real gateway beside JetStream that syncs each message; writes the table of docs/benchmarks.md (11 minutes, Linux)
+	$(GO) run ./bench -write docs/benchmarks.md
 
 .PHONY: bench-mcp
 bench-mcp: ## a tool call through /mcp beside the same call directly (90 s)

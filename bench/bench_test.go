@@ -6,15 +6,15 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/bench/wire"
 )
 
-// TestMain lets the test binary be the bare broadcaster that it starts.
+// TestMain lets the test binary be the servers that it starts.
 func TestMain(m *testing.M) {
 	if server := otherServer(); server != nil {
 		fail(server())
@@ -23,24 +23,29 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestScenarios runs the loads, small and short, against the bare broadcaster and
-// NATS. It checks the same property as every run: each connection receives
-// everything once.
+// TestScenarios runs the loads, small and short, against the bare broadcaster and, if they
+// are rows of the table, JetStream. It checks the same property as every run: each
+// connection receives everything once.
 func TestScenarios(t *testing.T) {
-	o := &options{seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
+	o := &options{data: t.TempDir(), quick: true, seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
 	loads := map[string]func(*process, *options) (figures, error){
-		"fanout": fanOut(20), "agents": agents(10, 160), "fewinflight": agents(10, 64), "spaces": manySpaces(5),
-		"latency": latency, "configured": idleSpaces(5), "idle": idleConnections(20), "stopped": stoppedReader, "stopped10m": stoppedLong, "replay": replay(1000),
+		"fanout10": fanOut(10, 64), "fanout100": fanOut(20, 64), "fanout1000": fanOut(30, 64), "fanout100x1": fanOut(20, 1),
+		"agents10": agents(10), "agents50": agents(20), "spaces": manySpaces(5), "latency": latency, "idle": idleConnections(20),
+		"configured": idleSpaces(5), "stopped": stoppedReader, "stopped10m": stoppedLong, "replay": replay(1000),
 	}
 	for _, sc := range scenarios(o) {
 		run := loads[sc.name]
 		if run == nil {
+			if sc.row {
+				t.Error("there is no small load of", sc.name)
+			}
 			continue
 		}
 		t.Run(sc.name, func(t *testing.T) {
 			runScenario(t, o, sc, run, func() (*process, error) { return startBare(1 << 16) })
-			if slices.Contains(withPeers, sc.name) {
-				runScenario(t, o, sc, run, startNATS)
+			if sc.row {
+				runScenario(t, o, sc, run, func() (*process, error) { return startJetStream(jetStreamName, o.data) })
+				runScenario(t, o, sc, run, func() (*process, error) { return startJetStream(jetStreamCoreName, o.data) })
 			}
 		})
 	}
@@ -78,6 +83,58 @@ func TestCrowd_TooManyFrames(t *testing.T) {
 	}
 }
 
+// TestCrowd_Acknowledgments checks that frames are in flight until JetStream has
+// acknowledged them.
+func TestCrowd_Acknowledgments(t *testing.T) {
+	sender := &conn{acknowledges: true, frames: 3, acks: 2}
+	cr := &crowd{conns: []*conn{sender}, senders: []*conn{sender}, sent: 3, slowest: 3}
+	if n := cr.acknowledged(); n != 2 {
+		t.Error(n, "acknowledged")
+	}
+	if err := sender.acknowledged([]byte(`{"stream":"bench","seq":3}`)); err != nil {
+		t.Error(err)
+	}
+	if err := cr.drain(cr.visit); err != nil {
+		t.Error(err)
+	}
+	if err := sender.acknowledged([]byte(`{"error":{"code":503},"stream":"bench","seq":0}`)); err == nil {
+		t.Error("a message was not stored and nobody noticed")
+	}
+	if err := cr.drain(cr.visit); err == nil {
+		t.Error("an acknowledgment came twice and nobody noticed")
+	}
+}
+
+// TestRooms_Next checks that a space has one envelope in flight, until it has come back and
+// is acknowledged, and that what is lost or comes twice is found.
+func TestRooms_Next(t *testing.T) {
+	sockets, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = syscall.Close(sockets[0]), syscall.Close(sockets[1]) }()
+	sender := &conn{fd: sockets[0], frame: []byte("x"), acknowledges: true, sent: 1}
+	r := &rooms{crowd: &crowd{conns: []*conn{sender, {id: 1}, {id: 2}, {id: 3}}}, talking: true}
+	for _, step := range []struct {
+		name               string
+		frames, acks, sent int
+	}{{"nothing has come", 0, 0, 1}, {"it has come back", 1, 0, 1}, {"it is acknowledged, too", 1, 1, 2}, {"again", 1, 1, 2}} {
+		sender.frames, sender.acks = step.frames, step.acks
+		if err := r.next(sender, nil); err != nil || sender.sent != step.sent {
+			t.Errorf("%s: %d are sent, %v", step.name, sender.sent, err)
+		}
+	}
+	sender.acks = 2
+	for _, frames := range [][]int{{2, 2, 2, 1}, {2, 2, 1, 3}, {2, 2, 2, 2}} {
+		for i, n := range frames {
+			r.conns[i].frames = n
+		}
+		if err := r.complete(); (err == nil) != (frames[3] == 2) {
+			t.Errorf("%v: %v", frames, err)
+		}
+	}
+}
+
 func TestFrameSizes(t *testing.T) {
 	if n := len(chat(256, "")) - len(`{"kind":"chat","payload":}`); n != 256 {
 		t.Errorf("a payload of %d bytes", n)
@@ -103,17 +160,24 @@ func TestSeqOf(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	sc := scenario{name: "x", title: "X", what: "w", columns: []column{{"rate", "per s", 0}, {"cost", "µs", 2}}}
-	r := &report{Date: "2026-11-21", Machine: "2 × Z", Go: "go1", Rounds: 3, Seconds: 4}
-	r.add(sc, map[string][]figures{
+	r := &report{Date: "2026-11-21", Machine: "2 × Z", Load: "0.10", Rounds: 3, Seconds: 4}
+	r.add(scenario{title: "x", row: true, columns: []column{{"rate", "per s", 0}, {"cost", "µs", 2}}}, map[string][]figures{
 		gatewayName: {{"rate": 3e6, "cost": 0.5}, {"rate": 1234, "cost": 0.3}, {"rate": 1_234_567, "cost": 0.4}},
-		bareName:    {{"rate": 2_469_134}}, natsName: {{"cost": 0.2}}, centrifugeName: {{"cost": 0.3}},
+		bareName:    {{"rate": 2_469_134, "cost": 0.1}}, jetStreamName: {{"rate": 617_284, "cost": 0.2}}, jetStreamCoreName: {{"rate": 1234, "cost": 12}},
 	})
-	want := "| **X**: w | per s | 1,234,567 | 2,469,134 | 0.5 | – | – |\n|  | µs | 0.40 | – | – | 0.20 | 0.30 |\n"
-	if got := r.markdown(); !strings.HasSuffix(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	r.add(scenario{title: "late", row: true, less: true, columns: []column{{"p50", "ms", 2}}}, map[string][]figures{
+		gatewayName: {{"p50": 1.5, "sync": 0.3}}, bareName: {{"p50": 0.6, "sync": 0.4}}, jetStreamName: {{"p50": 3, "sync": 0.5}},
+	})
+	r.add(scenario{title: "X", what: "w", columns: []column{{"rate", "per s", 0}}}, map[string][]figures{gatewayName: {{"rate": 1234}}})
+	want := []string{
+		"2026-11-21, 2 × Z, ", "; the load average was 0.10 before.\n",
+		"| x | 2.47 M · 0.10 | 617 k · 0.20 | 1.23 k · 12.00 | 1.23 M · 0.40 | 2.00 |\n",
+		"| late | 0.60 | 3.00 | – | 1.50 | 2.00 |\n",
+		"takes 0.40 ms (p50). With the 0.60 ms of the bare broadcaster, 1.00 ms is", "The gateway's p50 is 1.50 times that, JetStream's 3.00 times.\n",
+		"were 0 % apart in the median, and 243 % at most.\n",
+		"| **X**: w | per s | 1,234 | – |\n",
 	}
-	file := filepath.Join(t.TempDir(), "README.md")
+	file := filepath.Join(t.TempDir(), "table.md")
 	if err := os.WriteFile(file, []byte("# A\n"+tableBegin+"old\n"+tableEnd+"B\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -123,21 +187,36 @@ func TestTable(t *testing.T) {
 		}
 	}
 	got, _ := os.ReadFile(file)
-	if !strings.HasPrefix(string(got), "# A\n"+tableBegin) || !strings.HasSuffix(string(got), want+"\n"+tableEnd+"B\n") || strings.Contains(string(got), "old") {
+	if !strings.HasPrefix(string(got), "# A\n"+tableBegin) || !strings.HasSuffix(string(got), "\n"+tableEnd+"B\n") || strings.Contains(string(got), "old") {
 		t.Errorf("got\n%s", got)
+	}
+	for _, part := range want {
+		if strings.Count(string(got), part) != 1 {
+			t.Errorf("%q is not there once in\n%s", part, got)
+		}
 	}
 	if err := r.writeMarkdown(os.DevNull); err == nil {
 		t.Error("a file without a table was written to")
 	}
 }
 
-// TestReadme_Marks checks that -write finds the marks of the table.
-func TestReadme_Marks(t *testing.T) {
-	data, err := os.ReadFile("README.md")
+// TestDocument_Marks checks that -write finds the marks of the table.
+func TestDocument_Marks(t *testing.T) {
+	data, err := os.ReadFile("../docs/benchmarks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(data), tableBegin) || !strings.Contains(string(data), tableEnd) {
-		t.Error("README.md has no place for the table")
+		t.Error("docs/benchmarks.md has no place for the table")
+	}
+}
+
+// TestCheckDisk checks that a measurement with logs in memory is refused.
+func TestCheckDisk(t *testing.T) {
+	if err := (&options{data: "/dev/shm"}).checkDisk(); err == nil || !strings.Contains(err.Error(), "-data") {
+		t.Error(err)
+	}
+	if err := (&options{data: "/proc"}).checkDisk(); err != nil {
+		t.Error(err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,37 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
 )
 
 // clusterSize is the number of gateways, and of NATS servers, of a cluster.
 const clusterSize = 3
-
-// natsNode configures a server of a cluster; it is the value of natsEnv.
-type natsNode struct {
-	Name   string   `json:"name"`
-	Dir    string   `json:"dir"`
-	Client int      `json:"client"` // ports
-	Routes int      `json:"routes"`
-	Others []string `json:"others"` // URLs
-}
-
-// options returns the options of a server with JetStream.
-func (n *natsNode) options() (*server.Options, error) {
-	o := &server.Options{
-		Host: "127.0.0.1", Port: n.Client, NoLog: true, ServerName: n.Name, JetStream: true, StoreDir: n.Dir,
-		Cluster: server.ClusterOpts{Name: "bench", Host: "127.0.0.1", Port: n.Routes},
-	}
-	for _, other := range n.Others {
-		u, err := url.Parse(other)
-		if err != nil {
-			return nil, err
-		}
-		o.Routes = append(o.Routes, u)
-	}
-	return o, nil
-}
 
 // cluster is three NATS servers and three gateways.
 type cluster struct {
@@ -106,7 +78,7 @@ func (c *cluster) startServer(i int) error {
 	if err != nil {
 		return err
 	}
-	s, err := startSelf(natsName, natsEnv+"="+string(node))
+	s, err := startSelf(jetStreamName, natsEnv+"="+string(node))
 	if err == nil {
 		c.servers[i] = s
 	}

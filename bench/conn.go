@@ -28,8 +28,13 @@ type conn struct {
 	rest []byte // read after the welcome, not scanned yet
 
 	frame  []byte // sent by scenarios in which each space has its own; or nil
+	sent   int    // the times that it was
 	bodies bool   // the scenario reads the content of frames
 	frames int    // text frames so far, the welcome excluded
+
+	acknowledges bool // the server acknowledges frames; otherwise, their sender's copy does
+	acks         int
+	onAck        frameHandler // or nil
 }
 
 // handshakeTimeout bounds every step of connecting.
@@ -47,12 +52,10 @@ func (s *process) connect(at seat) (*conn, error) {
 	}
 	c := &conn{fd: fd, space: at.space}
 	switch s.name {
-	case natsName:
-		c.scan, err = &wire.NATS{}, c.openNATS(addr)
-	case centrifugeName:
-		c.scan, err = &wire.Centrifuge{}, c.open(addr, path(at.space, ""), "", wire.ClientFrames([]byte(wire.CentrifugeConnect), 1))
+	case jetStreamName, jetStreamCoreName:
+		c.scan, c.acknowledges, err = &wire.NATS{}, true, c.openNATS(addr, s.name == jetStreamName)
 	default:
-		c.scan, err = &wire.WebSocket{}, c.open(addr, path(at.space, at.query), token(at.participant), nil)
+		c.scan, err = &wire.WebSocket{}, c.open(addr, path(at.space, at.query), token(at.participant))
 	}
 	if err != nil {
 		c.close()
@@ -63,11 +66,8 @@ func (s *process) connect(at seat) (*conn, error) {
 
 // encode returns n equal messages to the space of the connection.
 func (c *conn) encode(body []byte, n int) []byte {
-	switch c.scan.(type) {
-	case *wire.NATS:
-		return wire.NATSFrames(c.space, body, n)
-	case *wire.Centrifuge:
-		return wire.CentrifugeFrames(c.space, body, n)
+	if c.acknowledges {
+		return wire.NATSFrames(c.natsSubject(), c.natsAcks(), body, n)
 	}
 	return wire.ClientFrames(body, n)
 }
@@ -80,8 +80,8 @@ func (c *conn) dial(addr netip.AddrPort) error {
 		syscall.Connect(c.fd, &syscall.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}))
 }
 
-// open opens a WebSocket and sends hello, if any. path includes the query.
-func (c *conn) open(addr netip.AddrPort, path, token string, hello []byte) error {
+// open opens a WebSocket and reads the welcome. path includes the query.
+func (c *conn) open(addr netip.AddrPort, path, token string) error {
 	if err := c.dial(addr); err != nil {
 		return err
 	}
@@ -90,12 +90,6 @@ func (c *conn) open(addr netip.AddrPort, path, token string, hello []byte) error
 	if _, err := syscall.Write(c.fd, []byte(request)); err != nil {
 		return err
 	}
-	return c.readWelcome(hello)
-}
-
-// readWelcome reads the response to the upgrade, sends hello, and reads the first
-// frame.
-func (c *conn) readWelcome(hello []byte) error {
 	buf := make([]byte, 0, 16<<10)
 	for {
 		if len(buf) == cap(buf) {
@@ -115,12 +109,6 @@ func (c *conn) readWelcome(hello []byte) error {
 		}
 		if status, _, _ := strings.Cut(string(head), "\r\n"); !strings.Contains(status, " 101 ") {
 			return fmt.Errorf("%s: %.300s", status, rest)
-		}
-		if len(hello) > 0 {
-			if _, err := syscall.Write(c.fd, hello); err != nil {
-				return err
-			}
-			hello = nil
 		}
 		if size := wire.WholeFrame(rest); size > 0 {
 			c.rest = rest[size:]
@@ -240,11 +228,25 @@ func (c *conn) received(block []byte, visit frameHandler) error {
 		case op == wire.Text:
 			c.frames++
 			failed = visit(c, body)
+		case op == wire.Ack:
+			failed = c.acknowledged(body)
 		default:
 			failed = fmt.Errorf("connection %d: closed by the server", c.id)
 		}
 	})
 	return failed
+}
+
+// acknowledged counts an acknowledgment of JetStream.
+func (c *conn) acknowledged(body []byte) error {
+	c.acks++
+	if bytes.Contains(body, []byte(`"error"`)) {
+		return fmt.Errorf("connection %d: a message is not stored: %.300s", c.id, body)
+	}
+	if c.onAck != nil {
+		return c.onAck(c, body)
+	}
+	return nil
 }
 
 // takeRest passes on the data that followed the welcome immediately.

@@ -88,7 +88,7 @@ func (cr *crowd) settle() error {
 		}
 	}
 	for _, c := range cr.conns {
-		c.frames = 0
+		c.frames, c.acks = 0, 0
 	}
 	cr.sent, cr.slowest, cr.reached = 0, 0, [maxLag]int{}
 	return nil
@@ -126,12 +126,24 @@ func (cr *crowd) echoed() int {
 	return n
 }
 
-// talk keeps window frames in flight until stop returns true. frames holds
-// window copies of one frame.
+// acknowledged returns the number of frames that the server has acknowledged.
+func (cr *crowd) acknowledged() int {
+	if !cr.conns[0].acknowledges {
+		return cr.sent
+	}
+	n := 0
+	for _, c := range cr.senders {
+		n += c.acks
+	}
+	return n
+}
+
+// talk keeps window frames in flight until stop returns true: a frame is until it is
+// acknowledged, and all senders have received it. frames holds window copies of one frame.
 func (cr *crowd) talk(frames []byte, window int, stop func() bool) error {
 	size := len(frames) / window
 	for !stop() {
-		room := min(window-(cr.sent-cr.echoed()), maxLag-(cr.sent-cr.slowest))
+		room := min(window-(cr.sent-min(cr.echoed(), cr.acknowledged())), maxLag-(cr.sent-cr.slowest))
 		share := (max(room, 0) + len(cr.senders) - 1) / len(cr.senders)
 		for room > 0 {
 			n := min(share, room)
@@ -149,16 +161,19 @@ func (cr *crowd) talk(frames []byte, window int, stop func() bool) error {
 	return nil
 }
 
-// drain waits until all connections have received all frames.
+// drain waits until all connections have received all frames, and these are acknowledged.
 func (cr *crowd) drain(visit frameHandler) error {
 	end := time.Now().Add(time.Minute)
-	for cr.slowest < cr.sent {
+	for cr.slowest < cr.sent || cr.acknowledged() < cr.sent {
 		if time.Now().After(end) {
-			return fmt.Errorf("after a minute somebody has %d frames of %d", cr.slowest, cr.sent)
+			return fmt.Errorf("after a minute somebody has %d frames of %d, and %d are acknowledged", cr.slowest, cr.sent, cr.acknowledged())
 		}
 		if err := cr.poller.poll(100*time.Millisecond, visit); err != nil {
 			return err
 		}
+	}
+	if n := cr.acknowledged(); n != cr.sent {
+		return fmt.Errorf("%d acknowledgments of %d frames", n, cr.sent)
 	}
 	return nil
 }
@@ -196,14 +211,10 @@ func (s *process) measure(f func() error) (span, error) {
 	return span{to.at.Sub(from.at), to.cpu - from.cpu}, err
 }
 
-// perSecond and microseconds format rates and costs.
 func (p span) perSecond(n int) float64 { return float64(n) / p.wall.Seconds() }
 
 func (p span) cpuMicroseconds(n int) float64 {
 	return float64(p.cpu.Microseconds()) / float64(max(n, 1))
 }
-
-// cores returns the number of processors that the server kept busy.
-func (p span) cores() float64 { return p.cpu.Seconds() / p.wall.Seconds() }
 
 var errNothing = errors.New("nothing was delivered")

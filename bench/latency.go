@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -38,11 +40,7 @@ type stopwatch struct {
 }
 
 func latency(s *process, o *options) (figures, error) {
-	seats := []seat{{"bench", participantName(0), ""}}
-	for range latencyReceivers {
-		seats = append(seats, seat{"bench", participantName(1), ""})
-	}
-	cr, err := gather(s, seats)
+	cr, err := gatherAudience(s, latencyReceivers)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +54,14 @@ func latency(s *process, o *options) (figures, error) {
 		return nil, err
 	}
 	slices.Sort(w.took)
-	return figures{"p50": quantile(w.took, 0.50), "p99": quantile(w.took, 0.99), "cores": p.cores()}, nil
+	syncs, err := timeSyncs(o.data, o.pick(100, 20))
+	if err != nil {
+		return nil, err
+	}
+	return figures{
+		"p50": quantile(w.took, 0.50), "p99": quantile(w.took, 0.99), "cpu": p.cpuMicroseconds(len(w.took)),
+		"sync": quantile(syncs, 0.50),
+	}, nil
 }
 
 func newStopwatch(cr *crowd) *stopwatch {
@@ -146,6 +151,30 @@ func (w *stopwatch) visit(c *conn, body []byte) error {
 		w.took = append(w.took, time.Since(w.begun)-time.Duration(sent))
 	}
 	return errors.Join(err, w.crowd.visit(c, body))
+}
+
+// timeSyncs appends 400 bytes to a file below dir n times, at the pace of the latency
+// measurement, and returns how long each fdatasync took, sorted.
+func timeSyncs(dir string, n int) (took []time.Duration, err error) {
+	f, err := os.CreateTemp(dir, "meup-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("make a file to sync: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	entry := make([]byte, 400)
+	for range n {
+		time.Sleep(latencyInterval)
+		if _, err := f.Write(entry); err != nil {
+			return nil, err
+		}
+		begun := time.Now()
+		if err := syscall.Fdatasync(int(f.Fd())); err != nil {
+			return nil, fmt.Errorf("sync a file: %w", err)
+		}
+		took = append(took, time.Since(begun))
+	}
+	slices.Sort(took)
+	return took, nil
 }
 
 // quantile is in milliseconds; took is sorted.

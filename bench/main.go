@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,23 +15,24 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // options are the flags.
 type options struct {
-	gateway    string
-	centrifuge string
-	data       string
-	only       string
-	profile    string
-	curves     string
-	write      string
-	json       string
-	rounds     int
-	seconds    time.Duration
-	warmUp     time.Duration
-	quick      bool
+	gateway string
+	data    string
+	only    string
+	profile string
+	curves  string
+	write   string
+	json    string
+	rounds  int
+	seconds time.Duration
+	warmUp  time.Duration
+	quick   bool
 }
 
 func main() {
@@ -40,15 +42,14 @@ func main() {
 	}
 	var o options
 	flag.StringVar(&o.gateway, "gateway", "", "the gateway's binary; empty: it is built")
-	flag.StringVar(&o.centrifuge, "centrifuge", "", "the binary of bench/centrifuge; empty: it is not measured")
 	flag.StringVar(&o.data, "data", "", "folder below which the logs are written; empty: the system's temporary one")
-	flag.StringVar(&o.only, "only", "", "names of scenarios or pictures, with commas; empty: all but the slow scenarios")
+	flag.StringVar(&o.only, "only", "", "names of scenarios or pictures, with commas; empty: the rows of the table, or all pictures")
 	flag.StringVar(&o.curves, "curves", "", "folder for pictures of the costs at growing sizes, instead of the table")
 	flag.StringVar(&o.profile, "profile", "", "folder for CPU profiles of the gateway; empty: none")
-	flag.StringVar(&o.write, "write", "", "Markdown file whose table is replaced by the results")
+	flag.StringVar(&o.write, "write", "", "Markdown file whose table is replaced")
 	flag.StringVar(&o.json, "json", "", "file for the results as JSON")
-	flag.IntVar(&o.rounds, "rounds", 3, "runs of each scenario; the median counts")
-	flag.DurationVar(&o.seconds, "time", 4*time.Second, "how long each run measures")
+	flag.IntVar(&o.rounds, "rounds", 5, "runs of each scenario; the median counts")
+	flag.DurationVar(&o.seconds, "time", 2*time.Second, "how long each run measures")
 	flag.DurationVar(&o.warmUp, "warm-up", 500*time.Millisecond, "how long each run goes before it measures")
 	flag.BoolVar(&o.quick, "quick", false, "one round of a second, with smaller numbers")
 	flag.Parse()
@@ -98,7 +99,10 @@ func otherServer() func() error {
 }
 
 func run(o *options) error {
-	if err := raiseFileLimit(); err != nil {
+	if o.write != "" && o.only != "" {
+		return errors.New("-write writes the whole table; leave out -only")
+	}
+	if err := errors.Join(raiseFileLimit(), o.checkDisk()); err != nil {
 		return err
 	}
 	if o.gateway == "" {
@@ -113,14 +117,17 @@ func run(o *options) error {
 	}
 	r := newReport(o)
 	for _, sc := range scenarios(o) {
-		if !o.selects(sc.name) || o.only == "" && slices.Contains(slow, sc.name) {
+		if !o.selects(sc.name) || o.only == "" && !sc.row {
 			continue
 		}
-		runs, err := o.inTurn(sc, slices.Contains(withPeers, sc.name))
+		runs, err := o.inTurn(sc)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.name, err)
 		}
 		r.add(sc, runs)
+	}
+	if len(r.Results) == 0 {
+		return fmt.Errorf("there is no scenario %s", o.only)
 	}
 	fmt.Print("\n", r.markdown())
 	return errors.Join(r.writeJSON(o.json), r.writeMarkdown(o.write))
@@ -128,15 +135,15 @@ func run(o *options) error {
 
 // inTurn runs a scenario against the servers alternately, and returns the figures of
 // each round by the name of the server.
-func (o *options) inTurn(sc scenario, withPeers bool) (map[string][]figures, error) {
+func (o *options) inTurn(sc scenario) (map[string][]figures, error) {
 	servers := []struct {
 		name  string
 		runs  bool
 		start func() (*process, error)
 	}{
 		{bareName, sc.ring > 0, func() (*process, error) { return startBare(sc.ring) }},
-		{natsName, withPeers, startNATS},
-		{centrifugeName, withPeers && o.centrifuge != "", func() (*process, error) { return startOther(centrifugeName, o.centrifuge) }},
+		{jetStreamName, sc.row, func() (*process, error) { return startJetStream(jetStreamName, o.data) }},
+		{jetStreamCoreName, sc.row && o.curves == "", func() (*process, error) { return startJetStream(jetStreamCoreName, o.data) }},
 		{gatewayName, true, func() (*process, error) { return startGateway(o.gateway, o.data, sc.configured) }},
 	}
 	all := make(map[string][]figures)
@@ -181,6 +188,19 @@ func (o *options) build() (remove func(), err error) {
 		return nil, errors.Join(fmt.Errorf("build the gateway: %w: %s", err, out), os.RemoveAll(dir))
 	}
 	return func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// checkDisk returns an error if the logs would be in memory, where a sync does nothing.
+func (o *options) checkDisk() error {
+	dir := cmp.Or(o.data, os.TempDir())
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return fmt.Errorf("look at the disk of %s: %w", dir, err)
+	}
+	if s.Type == unix.TMPFS_MAGIC {
+		return fmt.Errorf("%s is in memory, where a sync costs nothing; name a folder on a disk with -data or TMPDIR", dir)
+	}
+	return nil
 }
 
 // raiseFileLimit raises the limit of open files of this process and its

@@ -13,7 +13,7 @@ import (
 const roomSeats = 4
 
 // rooms has one envelope in flight in each of many spaces: its first
-// participant sends the next one when the last has come back.
+// participant sends the next one when the last has come back and is acknowledged.
 type rooms struct {
 	*crowd
 	talking bool
@@ -50,7 +50,7 @@ func (r *rooms) run(s *process, o *options) (figures, error) {
 	r.talking = true
 	body := chat(256, "")
 	for i := 0; i < len(r.conns); i += roomSeats {
-		r.conns[i].frame = r.conns[i].encode(body, 1)
+		r.conns[i].frame, r.conns[i].onAck = r.conns[i].encode(body, 1), r.next
 		if err := r.say(r.conns[i]); err != nil {
 			return nil, err
 		}
@@ -58,28 +58,29 @@ func (r *rooms) run(s *process, o *options) (figures, error) {
 	if err := r.pollUntil(after(o.warmUp)); err != nil {
 		return nil, err
 	}
-	delivered, sent := r.delivered, r.sent
+	delivered := r.delivered
 	profile := s.profileInto(o.profileFile("spaces"), o.seconds)
 	p, err := s.measure(func() error { return r.pollUntil(after(o.seconds)) })
-	delivered, sent = r.delivered-delivered, r.sent-sent
-	memory, memoryErr := s.memory("VmRSS")
-	if err := errors.Join(err, memoryErr, r.finish(), <-profile); err != nil {
-		return nil, err
-	}
-	return figures{
-		"envelopes": p.perSecond(sent), "deliveries": p.perSecond(delivered),
-		"cpu": p.cpuMicroseconds(delivered), "memory": float64(memory) / 1e6,
-	}, nil
+	delivered = r.delivered - delivered
+	return figures{"deliveries": p.perSecond(delivered), "cpu": p.cpuMicroseconds(delivered)}, errors.Join(err, r.finish(), <-profile)
 }
 
 func (r *rooms) say(c *conn) error {
-	r.sent++
+	c.sent++
 	return c.write(c.frame)
 }
 
-func (r *rooms) visit(c *conn, _ []byte) error {
+func (r *rooms) visit(c *conn, body []byte) error {
 	r.delivered++
-	if !r.talking || c.id%roomSeats != 0 {
+	if c.id%roomSeats != 0 {
+		return nil
+	}
+	return r.next(c, body)
+}
+
+// next sends the next envelope, unless one is in flight.
+func (r *rooms) next(c *conn, _ []byte) error {
+	if !r.talking || c.frames < c.sent || c.acknowledges && c.acks < c.sent {
 		return nil
 	}
 	return r.say(c)
@@ -98,11 +99,20 @@ func (r *rooms) pollUntil(stop func() bool) error {
 func (r *rooms) finish() error {
 	r.talking = false
 	late := after(time.Minute)
-	if err := r.pollUntil(func() bool { return late() || r.delivered >= roomSeats*r.sent }); err != nil {
+	if err := r.pollUntil(func() bool { return late() || r.complete() == nil }); err != nil {
 		return err
 	}
-	if r.delivered != roomSeats*r.sent {
-		return fmt.Errorf("%d of %d deliveries", r.delivered, roomSeats*r.sent)
+	return r.complete()
+}
+
+// complete returns an error while a connection has more or fewer frames or
+// acknowledgments than were sent in its space.
+func (r *rooms) complete() error {
+	for i, c := range r.conns {
+		sender := r.conns[i-i%roomSeats]
+		if c.frames != sender.sent || sender.acknowledges && sender.acks != sender.sent {
+			return fmt.Errorf("connection %d has %d frames of %d, of which %d are acknowledged", i, c.frames, sender.sent, sender.acks)
+		}
 	}
 	return nil
 }

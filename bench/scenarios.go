@@ -21,140 +21,133 @@ type column struct {
 
 // scenario is one kind of load.
 type scenario struct {
-	name    string
-	title   string
-	what    string // a description, for the reader of the table
-	columns []column
-	ring    int // blocks of the bare broadcaster's ring; 0: the gateway is measured alone
-	// configured is the number of participants of the glob space that do not connect.
-	configured int
+	name  string
+	title string
+	what  string // a description, for the reader
+	// columns are its figures. The first one of a row of the table is compared with
+	// that of JetStream.
+	columns    []column
+	ring       int // blocks of the bare broadcaster's ring; 0: the gateway is measured alone
+	configured int // the number of participants of the glob space that do not connect
 	run        func(s *process, o *options) (figures, error)
+
+	row  bool // of the table: it also runs against JetStream, and if no scenario is named
+	less bool // the first figure is better if it is less
 }
 
-// slow are the scenarios that run only if they are named.
-var slow = []string{"fanout10000", "dormant", "cluster", "stopped10m", "search1m", "log10k", "log1m", "log10m"}
-
-// withPeers are the scenarios that run against NATS and centrifuge too.
-var withPeers = []string{"fanout", "fanout10000", "fanout100", "agents", "fewinflight", "spaces", "latency", "idle"}
-
-// scenarios lists them in the order of the table.
+// scenarios lists them: the rows of the table in their order, then the others.
 func scenarios(o *options) []scenario {
-	rate := []column{
-		{"deliveries", "deliveries/s", 0},
-		{"cpu", "server CPU µs per delivery", 2},
-		{"cores", "server cores busy", 2},
+	many, most, spaces, connections := o.pick(1000, 300), o.pick(10_000, 2000), o.pick(1000, 200), o.pick(10_000, 1000)
+	rate := func(name, title string, ring int, run func(s *process, o *options) (figures, error)) scenario {
+		columns := []column{{"deliveries", "deliveries/s", 0}, {"cpu", "server CPU µs per delivery", 2}}
+		return scenario{name: name, title: title, columns: columns, ring: ring, run: run, row: true}
 	}
-	most, many, few := o.pick(10_000, 2000), o.pick(1000, 300), 100
-	spaces, idle := o.pick(1000, 200), o.pick(10_000, 1000)
+	rows := []scenario{
+		rate("fanout10", "fan-out to 10, 64 in flight", 4096, fanOut(10, 64)),
+		rate("fanout100", "fan-out to 100, 64 in flight", 4096, fanOut(100, 64)),
+		rate("fanout1000", fmt.Sprintf("fan-out to %d, 64 in flight", many), 4096, fanOut(many, 64)),
+		rate("fanout100x1", "fan-out to 100, 1 in flight", 4096, fanOut(100, 1)),
+		rate("agents10", "10 agents, all to all, 64 in flight", 4096, agents(10)),
+		rate("agents50", "50 agents, all to all, 64 in flight", 4096, agents(50)),
+		rate("spaces", fmt.Sprintf("%d spaces of 4, 1 in flight in each", spaces), 64, manySpaces(spaces)),
+		{
+			name: "latency", title: fmt.Sprintf("latency at 100/s to %d: p50 ms, p99 ms, CPU", latencyReceivers),
+			columns: []column{{"p50", "p50 ms", 2}, {"p99", "p99 ms", 2}, {"cpu", "server CPU µs per delivery", 1}},
+			ring:    4096, run: latency, row: true, less: true,
+		},
+		{
+			name: "idle", title: fmt.Sprintf("%d idle connections: resident kB for each", connections),
+			columns: []column{{"memory", "kB per connection", 1}},
+			ring:    64, run: idleConnections(connections), row: true, less: true,
+		},
+	}
+	crowded := rate("fanout10000", fmt.Sprintf("Fan-out to %d", most), 4096, fanOut(most, 64))
+	crowded.row, crowded.what = false, "1 sender, 256-byte chats, 64 in flight"
+	return slices.Concat(rows, []scenario{crowded}, readerScenarios(o), spaceScenarios(o))
+}
+
+// readerScenarios are those about readers that are late, and of a cluster.
+func readerScenarios(o *options) []scenario {
 	replayed := o.pick(100_000, 20_000)
-	return slices.Concat([]scenario{
-		{"fanout", fmt.Sprintf("Fan-out to %d", many), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(many)},
-		{"fanout10000", fmt.Sprintf("Fan-out to %d", most), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(most)},
-		{"fanout100", fmt.Sprintf("Fan-out to %d", few), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(few)},
+	return []scenario{
 		{
-			"agents", "10 agents in one space", "all think at once, 400-byte thoughts, each delivered to all 10, 160 in flight",
-			[]column{{"envelopes", "envelopes/s, durable", 0}, {"cpu", "server CPU µs per envelope", 1}, {"cores", "server cores busy", 2}},
-			4096, 0, agents(10, 160),
+			name: "replay", title: fmt.Sprintf("Replay of %d", replayed), what: "256-byte chats to one that connects with since=0, first to last",
+			columns: []column{{"envelopes", "envelopes/s", 0}, {"cpu", "server CPU µs per envelope", 2}, {"fill", "filled at, envelopes/s", 0}},
+			ring:    1 << 18, run: replay(replayed),
 		},
 		{
-			"fewinflight", "10 agents in one space, fewer in flight", "the same with 64 in flight",
-			[]column{{"deliveries", "deliveries/s", 0}, {"envelopes", "envelopes/s, durable", 0}, {"cpu", "server CPU µs per envelope", 1}, {"cores", "server cores busy", 2}},
-			4096, 0, agents(10, 64),
-		},
-		{
-			"spaces", fmt.Sprintf("%d spaces of 4", spaces), "1 sender each, 256-byte chats, 1 in flight in each space",
-			[]column{
-				{"envelopes", "envelopes/s, durable", 0}, {"deliveries", "deliveries/s", 0},
-				{"cpu", "server CPU µs per delivery", 2}, {"memory", "server MB", 0},
-			},
-			64, 0, manySpaces(spaces),
-		},
-		{
-			"latency", "Latency", "100 envelopes/s to 50 receivers, end to end",
-			[]column{{"p50", "p50 ms", 2}, {"p99", "p99 ms", 2}, {"cores", "server cores busy", 2}},
-			4096, 0, latency,
-		},
-		{
-			"idle", fmt.Sprintf("%d idle connections", idle), "resident memory of the server, 2 s after the last has come",
-			[]column{{"memory", "kB per connection", 1}},
-			64, 0, idleConnections(idle),
-		},
-		{
-			"cluster", "Three gateways on three NATS servers", "each envelope on two of three disks; a sender at one gateway, receivers at the others",
-			[]column{
-				{"envelopes", "envelopes/s, 64 in flight", 0}, {"p50", "100/s, to the other gateways: p50 ms", 2}, {"p99", "p99 ms", 2},
-				{"failover", "a killed NATS server: median s until the next envelope has arrived", 2}, {"worst", "longest s", 2},
-			},
-			0, 0, clusterLoad,
-		},
-		{
-			"stopped", "One reader stops", fmt.Sprintf("1 kB to 10 others, %d times without and with it in turn; then it reads all of it, once and in order", stoppedPairs),
-			[]column{
+			name: "stopped", title: "One reader stops",
+			what: fmt.Sprintf("1 kB to 10 others, %d times without and with it in turn; then it reads all of it, once and in order", stoppedPairs),
+			columns: []column{
 				{"before", "envelopes/s without", 0}, {"during", "envelopes/s meanwhile", 0}, {"kept", "% of the rate without, median of the pairs", 0},
 				{"cost", "server CPU per envelope, % of that without", 0},
 				{"memory", "server MB at most", 0}, {"caughtUp", "it catches up, envelopes/s", 0},
 			},
-			4096, 0, stoppedReader,
+			ring: 4096, run: stoppedReader,
 		},
 		{
-			"stopped10m", "One reader stops for 10 minutes", "the same, compared with the 2 minutes before and the 2 after",
-			[]column{
+			name: "stopped10m", title: "One reader stops for 150 times the measured time", what: "the same, compared with 30 times before and after; 10 minutes with -time 4s",
+			columns: []column{
 				{"before", "envelopes/s before", 0}, {"after", "envelopes/s after", 0}, {"during", "envelopes/s meanwhile", 0},
 				{"kept", "% of the rate without", 1}, {"cost", "server CPU per envelope, % of that without", 1},
 				{"memory", "server MB at most", 0}, {"caughtUp", "it catches up, envelopes/s", 0},
 			},
-			0, 0, stoppedLong,
+			run: stoppedLong,
 		},
 		{
-			"replay", fmt.Sprintf("Replay of %d", replayed), "256-byte chats to one that connects with since=0, first to last",
-			[]column{{"envelopes", "envelopes/s", 0}, {"cpu", "server CPU µs per envelope", 2}, {"fill", "filled at, envelopes/s", 0}},
-			1 << 18, 0, replay(replayed),
+			name: "cluster", title: "Three gateways on three NATS servers", what: "each envelope on two of three disks; a sender at one gateway, receivers at the others",
+			columns: []column{
+				{"envelopes", "envelopes/s, 64 in flight", 0}, {"p50", "100/s, to the other gateways: p50 ms", 2}, {"p99", "p99 ms", 2},
+				{"failover", "a killed NATS server: median s until the next envelope has arrived", 2}, {"worst", "longest s", 2},
+			},
+			run: clusterLoad,
 		},
-	}, spaceScenarios(o))
+	}
 }
 
-// spaceScenarios are those about the number of participants and spaces.
+// spaceScenarios are those about the number of participants, spaces and envelopes.
 func spaceScenarios(o *options) []scenario {
 	configured, crowded, dormant := o.pick(5101-participants, 1000), o.pick(1250, 100), o.pick(100_000, 2000)
 	searched := o.pick(1_000_000, 2000)
 	return []scenario{
 		{
-			"configured", fmt.Sprintf("%d configured participants", configured+participants),
-			fmt.Sprintf("of a glob space, %d spaces of %d idle connections", crowded, roomSeats),
-			[]column{{"memory", "kB per connection", 1}},
-			64, configured, idleSpaces(crowded),
+			name: "configured", title: fmt.Sprintf("%d configured participants", configured+participants),
+			what:    fmt.Sprintf("of a glob space, %d spaces of %d idle connections", crowded, roomSeats),
+			columns: []column{{"memory", "kB per connection", 1}},
+			ring:    64, configured: configured, run: idleSpaces(crowded),
 		},
 		{
-			"dormant", fmt.Sprintf("%d spaces in one gateway", dormant), "one envelope in each, then none for 11 minutes; then the first request to 1000 of them, one after the other",
-			[]column{
+			name: "dormant", title: fmt.Sprintf("%d spaces in one gateway", dormant),
+			what: "one envelope in each, then none for 11 minutes; then the first request to 1000 of them, one after the other",
+			columns: []column{
 				{"open", "kB per space, just used", 2}, {"memory", "kB per space, idle", 2},
 				{"p50", "first request, p50 ms", 2}, {"p99", "first request, p99 ms", 2},
 			},
-			0, dormantWriters, dormantSpaces(dormant),
+			configured: dormantWriters, run: dormantSpaces(dormant),
 		},
 		{
-			"search1m", fmt.Sprintf("Search in %d", searched), "chats of 8 to 25 words in one space; two words over HTTP, 20 hits, one search after the other",
-			[]column{
+			name: "search1m", title: fmt.Sprintf("Search in %d", searched),
+			what: "chats of 8 to 25 words in one space; two words over HTTP, 20 hits, one search after the other",
+			columns: []column{
 				{"fill", "filled at, envelopes/s", 0}, {"catchup", "s until the index has all of it", 1},
 				{"p50", "search p50 ms", 1}, {"p99", "p99 ms", 1},
 				{"disk-log", "bytes on disk per envelope, log", 0}, {"disk-search", "the same, search index", 0},
 			},
-			0, 0, searchLog(searched),
+			run: searchLog(searched),
 		},
-		longLogScenario(o, "log10k", 10_000), longLogScenario(o, "log1m", 1_000_000), longLogScenario(o, "log10m", 10_000_000),
+		longLogScenario("log10k", o.pick(10_000, 2000)), longLogScenario("log1m", o.pick(1_000_000, 2000)), longLogScenario("log10m", o.pick(10_000_000, 2000)),
 	}
 }
 
-func longLogScenario(o *options, name string, n int) scenario {
-	n = o.pick(n, 2000)
+func longLogScenario(name string, n int) scenario {
 	return scenario{
-		name, fmt.Sprintf("A log of %d", n), "turns of 24 envelopes in one space; the gateway is killed, then stopped, and started over it",
-		[]column{
+		name: name, title: fmt.Sprintf("A log of %d", n), what: "turns of 24 envelopes in one space; the gateway is killed, then stopped, and started over it",
+		columns: []column{
 			{"fill", "filled at, envelopes/s", 0}, {"open", "ms from start to serving", 0}, {"first", "first page of 10 turns, ms", 0},
 			{"killed", "the same after kill -9, ms", 0}, {"memory", "server MB after it", 0},
 			{"disk-log", "bytes on disk per envelope, log", 0}, {"disk-turns", "the same, index of turns", 0},
 		},
-		0, 0, longLog(n),
+		run: longLog(n),
 	}
 }
 
@@ -203,19 +196,20 @@ func gatherAudience(s *process, receivers int) (*crowd, error) {
 	return cr, err
 }
 
-func fanOut(receivers int) func(s *process, o *options) (figures, error) {
+func fanOut(receivers, window int) func(s *process, o *options) (figures, error) {
 	return func(s *process, o *options) (figures, error) {
 		cr, err := gatherAudience(s, receivers)
 		if err != nil {
 			return nil, err
 		}
 		defer cr.close()
-		p, delivered, _, err := cr.steady(s, o, fmt.Sprintf("fanout%d", receivers), chat(256, ""), 64)
-		return figures{"deliveries": p.perSecond(delivered), "cpu": p.cpuMicroseconds(delivered), "cores": p.cores()}, err
+		p, delivered, _, err := cr.steady(s, o, fmt.Sprintf("fanout%dx%d", receivers, window), chat(256, ""), window)
+		return figures{"deliveries": p.perSecond(delivered), "cpu": p.cpuMicroseconds(delivered)}, err
 	}
 }
 
-func agents(n, window int) func(s *process, o *options) (figures, error) {
+// agents measures n connections that all send, 64 frames in flight in all.
+func agents(n int) func(s *process, o *options) (figures, error) {
 	return func(s *process, o *options) (figures, error) {
 		var seats []seat
 		for i := range n {
@@ -227,11 +221,8 @@ func agents(n, window int) func(s *process, o *options) (figures, error) {
 		}
 		defer cr.close()
 		cr.senders = cr.conns
-		p, delivered, sent, err := cr.steady(s, o, fmt.Sprintf("agents%d-%d", n, window), thought(), window)
-		return figures{
-			"deliveries": p.perSecond(delivered), "envelopes": p.perSecond(sent), "cpu": p.cpuMicroseconds(sent), "cores": p.cores(),
-			"delivery": p.cpuMicroseconds(delivered),
-		}, err
+		p, delivered, _, err := cr.steady(s, o, fmt.Sprintf("agents%d", n), thought(), 64)
+		return figures{"deliveries": p.perSecond(delivered), "cpu": p.cpuMicroseconds(delivered)}, err
 	}
 }
 

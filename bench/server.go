@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,15 +16,18 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The names of the servers, as columns of the table.
 const (
 	gatewayName = "gateway"
 	bareName    = "bare"
-	natsName    = "NATS"
-	// centrifugeName is the server of the module in the folder centrifuge.
-	centrifugeName = "centrifuge"
+	// jetStreamName is a NATS server that syncs each message, to consumers of its
+	// stream; jetStreamCoreName is the same to subscribers, which do not wait for it.
+	jetStreamName     = "JetStream"
+	jetStreamCoreName = "JetStream, core subscribers"
 )
 
 // process is the server that is measured: a gateway, or the bare broadcaster.
@@ -119,13 +121,6 @@ func startSelf(name, variable string) (*process, error) {
 	return s, err
 }
 
-// startOther starts a server of another module.
-func startOther(name, binary string) (*process, error) {
-	s := &process{name: name, cmd: exec.Command(binary)}
-	err := s.start()
-	return s, err
-}
-
 // start starts the process and reads its address from its log.
 func (s *process) start() error {
 	r, w, err := os.Pipe()
@@ -188,25 +183,14 @@ func (s *process) stop() error {
 // path returns the URL path of a connection; query begins with "&" or is empty.
 func path(space, query string) string { return "/ws?space=" + space + query }
 
-// clockTick is the unit of /proc/PID/stat, the same on every Linux that Go
-// supports.
-const clockTick = 10 * time.Millisecond
-
 // cpu returns the CPU time that the server has used.
 func (s *process) cpu() (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, fmt.Errorf("read the processor time: %w", err)
+	const schedClock = 2 // of a process: clock_getcpuclockid(3)
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^s.cmd.Process.Pid<<3|schedClock), &t); err != nil {
+		return 0, fmt.Errorf("read the processor time of the %s: %w", s.name, err)
 	}
-	// The name of the program, in parentheses, may contain spaces.
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	const utime, stime = 11, 12
-	if len(fields) <= stime {
-		return 0, errors.New("read the processor time: unknown layout")
-	}
-	user, userErr := strconv.Atoi(fields[utime])
-	system, systemErr := strconv.Atoi(fields[stime])
-	return time.Duration(user+system) * clockTick, errors.Join(userErr, systemErr)
+	return time.Duration(t.Nano()), nil
 }
 
 // memory returns a line of /proc/PID/status in bytes: VmRSS is the resident

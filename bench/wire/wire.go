@@ -1,6 +1,6 @@
 // Package wire is what the programs of the benchmarks share. It frames and splits the
-// messages of their connections (WebSocket without masking, NATS, centrifuge), makes the
-// contents of these, runs the bare broadcaster, and draws charts.
+// messages of their connections (WebSocket without masking, NATS), makes the contents of
+// these, runs the bare broadcaster, and draws charts.
 package wire
 
 import (
@@ -8,11 +8,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
-	"strings"
 )
 
-// Opcodes of frames that a server sends without fragmentation.
+// Opcodes of frames that a server sends without fragmentation. Ack is no frame of a
+// WebSocket, but the acknowledgment of a message by JetStream.
 const (
+	Ack   = 0x01
 	Text  = 0x81
 	Close = 0x88
 	Ping  = 0x89
@@ -150,20 +151,24 @@ func ClientFrames(body []byte, n int) []byte {
 	return bytes.Repeat(one, n)
 }
 
-// NATSFrames builds n equal messages to a subject.
-func NATSFrames(subject string, body []byte, n int) []byte {
-	return bytes.Repeat(fmt.Appendf(nil, "PUB %s %d\r\n%s\r\n", subject, len(body), body), n)
+// NATSFrames builds n equal messages to a subject. Their acknowledgments go to reply.
+func NATSFrames(subject, reply string, body []byte, n int) []byte {
+	return bytes.Repeat(fmt.Appendf(nil, "PUB %s %s %d\r\n%s\r\n", subject, reply, len(body), body), n)
 }
+
+// NATSAcks is the id of the subscription that acknowledgments come from.
+const NATSAcks = "2"
 
 // NATS splits a stream of a NATS server into messages, regardless of block
 // boundaries.
 type NATS struct {
 	line    []byte  // the control line so far
+	op      byte    // of the message being read
 	content content // of a message, with its end of line
 }
 
 // Feed reads a block and calls visit for each message that it completes, as
-// WebSocket.Feed does for frames.
+// WebSocket.Feed does for frames. Acknowledgments always have their body.
 func (s *NATS) Feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
 	for len(block) > 0 {
 		if s.content.left == 0 {
@@ -175,60 +180,34 @@ func (s *NATS) Feed(block []byte, bodies bool, visit func(op byte, body []byte))
 			}
 			continue
 		}
-		body, rest, whole := s.content.take(block, bodies)
+		body, rest, whole := s.content.take(block, bodies || s.op == Ack)
 		if !whole {
 			return
 		}
 		block = rest
-		visit(Text, body)
+		visit(s.op, body)
 	}
 }
 
-// control reads a control line.
+// control reads a control line: MSG subject id [reply] size, or another.
 func (s *NATS) control(visit func(op byte, body []byte)) {
-	line := strings.TrimSuffix(string(s.line), "\r")
+	line := bytes.TrimSuffix(s.line, []byte("\r"))
 	s.line = s.line[:0]
-	switch {
-	case strings.HasPrefix(line, "MSG "):
-		n, err := strconv.Atoi(line[strings.LastIndexByte(line, ' ')+1:])
-		if err != nil {
+	rest, message := bytes.CutPrefix(line, []byte("MSG "))
+	if !message {
+		if bytes.HasPrefix(line, []byte("-ERR")) {
 			visit(Close, nil)
-			return
 		}
-		s.content.left = uint64(n + len("\r\n"))
-	case strings.HasPrefix(line, "-ERR"):
-		visit(Close, nil)
+		return
 	}
-}
-
-// CentrifugeConnect is the command that opens a session of centrifuge's JSON protocol.
-const CentrifugeConnect = `{"id":1,"connect":{}}`
-
-// CentrifugeFrames builds n equal commands that publish to a channel.
-func CentrifugeFrames(channel string, data []byte, n int) []byte {
-	return ClientFrames(fmt.Appendf(nil, `{"id":2,"publish":{"channel":%q,"data":%s}}`, channel, data), n)
-}
-
-// Centrifuge splits a stream of frames of centrifuge's JSON protocol into the
-// publications in them. A frame has one or more lines.
-type Centrifuge struct{ frames WebSocket }
-
-// Feed reads a block and calls visit for each publication that it completes, as
-// WebSocket.Feed does for frames. Replies to commands are skipped.
-func (s *Centrifuge) Feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
-	s.frames.Feed(block, true, func(op byte, body []byte) {
-		if op != Text {
-			visit(op, nil)
-			return
-		}
-		for line := range bytes.Lines(body) {
-			if !bytes.HasPrefix(line, []byte(`{"push":`)) {
-				continue
-			}
-			if !bodies {
-				line = nil
-			}
-			visit(Text, line)
-		}
-	})
+	n, err := strconv.Atoi(string(rest[bytes.LastIndexByte(rest, ' ')+1:]))
+	if err != nil {
+		visit(Close, nil)
+		return
+	}
+	s.op, s.content.left = Text, uint64(n+len("\r\n"))
+	_, rest, _ = bytes.Cut(rest, []byte(" "))
+	if bytes.HasPrefix(rest, []byte(NATSAcks+" ")) {
+		s.op = Ack
+	}
 }

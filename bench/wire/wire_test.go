@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -51,50 +50,23 @@ func TestNATS_Feed(t *testing.T) {
 		var want []string
 		for i := range rapid.IntRange(1, 6).Draw(t, "messages") {
 			body := bytes.Repeat([]byte{'x'}, rapid.SampledFrom([]int{0, 1, 9, 400, 70_000}).Draw(t, "size"))
-			stream = fmt.Appendf(stream, "MSG s-%d 1 %d\r\n%s\r\nPING\r\n", i, len(body), body)
-			want = append(want, fmt.Sprint(len(body)+2))
+			op := rapid.SampledFrom([]byte{Text, Ack}).Draw(t, "op")
+			head := map[byte]string{Text: "s-%d 1 $JS.ACK.2 %d", Ack: "acks.%d 2 %d"}[op]
+			stream = fmt.Appendf(stream, "MSG "+head+"\r\n%s\r\nPING\r\n", i, len(body), body)
+			want = append(want, fmt.Sprint(op, len(body)+2))
 		}
-		var s NATS
-		var got []string
-		for len(stream) > 0 {
-			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
-			s.Feed(stream[:n], true, func(op byte, body []byte) {
-				if op != Text {
-					t.Fatalf("op %x", op)
-				}
-				got = append(got, fmt.Sprint(len(body)))
-			})
-			stream = stream[n:]
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("got %v, want %v", got, want)
-		}
-	})
-}
-
-// TestCentrifuge_Feed checks that publications are found regardless of block
-// boundaries, several in a frame too, and that other lines are skipped.
-func TestCentrifuge_Feed(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		line := rapid.SampledFrom([]string{`{"id":2,"publish":{}}`, `{}`, `{"push":{"pub":{"data":1}}}`, `{"push":{"pub":{"data":"` + strings.Repeat("x", 200) + `"}}}`})
-		var stream []byte
-		var want []string
-		for range rapid.IntRange(1, 5).Draw(t, "frames") {
-			lines := rapid.SliceOfN(line, 1, 4).Draw(t, "lines")
-			stream = append(stream, unmasked(Text, []byte(strings.Join(lines, "\n")))...)
-			for _, l := range lines {
-				if strings.HasPrefix(l, `{"push"`) {
-					want = append(want, l)
-				}
-			}
-		}
-		var s, counting Centrifuge
+		var s, counting NATS
 		var got []string
 		count := 0
 		for len(stream) > 0 {
-			n := min(len(stream), rapid.SampledFrom([]int{1, 7, 1000}).Draw(t, "block"))
-			s.Feed(stream[:n], true, func(_ byte, body []byte) { got = append(got, strings.TrimSpace(string(body))) })
-			counting.Feed(stream[:n], false, func(byte, []byte) { count++ })
+			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
+			s.Feed(stream[:n], true, func(op byte, body []byte) { got = append(got, fmt.Sprint(op, len(body))) })
+			counting.Feed(stream[:n], false, func(op byte, body []byte) {
+				if (op == Ack) != (body != nil) {
+					t.Fatalf("op %x has the body %.20q", op, body)
+				}
+				count++
+			})
 			stream = stream[n:]
 		}
 		if !slices.Equal(got, want) || count != len(want) {
