@@ -494,6 +494,10 @@ func TestDeciders_PromotionNeedsProof(t *testing.T) {
 			r.refuses("alice", changeMode("demote", "rev", `,"correlationId":`+of), protocol.CodeProposalMismatch, "decision")
 		})
 	}
+	for _, of := range []string{`"a1"`, `"a2"`, `"a9"`} { // who may not demote does not learn whose decision it is
+		r.refuses("agent", changeMode("demote", "rev", `,"correlationId":`+of), violation, "Your capabilities do not allow")
+		r.refuses("bob", changeMode("demote", "rev", `,"correlationId":`+of), violation, "Only people")
+	}
 	down := r.must("alice", changeMode("demote", "rev", `,"correlationId":"a1"`))
 	on, last = r.Mode("rev")
 	if on || last.Decides || last.Undone != "a1" || last.Seq != down {

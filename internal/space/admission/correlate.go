@@ -91,7 +91,7 @@ func threadOf(parents []*parent) []protocol.ParticipantID {
 }
 
 // checkUndone checks that a demotion names at most one envelope, and that it is a decision of
-// the reviewer, which the demotion says was wrong.
+// the reviewer, which the demotion says was wrong. That does not depend on the state.
 func checkUndone(p *candidate, parents []*parent) error {
 	ids, id := p.draft.Envelope.Correlation.IDs, protocol.ParticipantIn(p.In.Payload, "participant_id")
 	switch {

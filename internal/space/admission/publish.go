@@ -286,11 +286,6 @@ func (b *batch) check(ctx context.Context, p *candidate) error {
 			}
 		}
 	}
-	if e.Kind == protocol.KindReviewerDemote {
-		if err := checkUndone(p, parents); err != nil {
-			return err
-		}
-	}
 	if len(p.proposals) == 1 && e.Kind != protocol.KindMCPOpinion {
 		p.draft.Settles = p.proposals[0].Envelope.ID
 	}
@@ -299,8 +294,13 @@ func (b *batch) check(ctx context.Context, p *candidate) error {
 	if err := b.current(ctx, func() error { return b.authorize(ctx, p) }); err != nil {
 		return err
 	}
-	if e.Kind == protocol.KindMCPRequest || e.Kind == protocol.KindMCPProposal {
+	switch e.Kind {
+	case protocol.KindMCPRequest, protocol.KindMCPProposal:
 		if err := b.checkArguments(ctx, p); err != nil {
+			return err
+		}
+	case protocol.KindReviewerDemote:
+		if err := checkUndone(p, parents); err != nil {
 			return err
 		}
 	}
