@@ -1,11 +1,15 @@
 package archtest
 
 import (
+	"encoding/json"
+	"go/ast"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -215,6 +219,115 @@ func TestProtocolKinds(t *testing.T) {
 			t.Errorf("docs/protocol/2-kinds.md has no `%s`", k)
 		}
 	}
+}
+
+// errorRow matches a row of a table of codes: in section 5 the codes come first, in section 4
+// the status.
+var (
+	errorRow   = regexp.MustCompile("(?m)^\\| (`[a-z_`, ]+`) \\|([^|]*)\\| ([0-9]{3}) \\|")
+	refusedRow = regexp.MustCompile("(?m)^\\| ([0-9]{3}) \\| `([a-z_]+)` \\|")
+)
+
+// TestProtocolErrors checks that the contract has every code, with its status, and every field of
+// an error; and that section 5 has the codes with which envelopes are rejected.
+func TestProtocolErrors(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	inEnvelopes, status, fields := make(map[string]bool), make(map[string]string), []string{"error", "message"}
+	for _, m := range errorRow.FindAllStringSubmatch(read("docs/protocol/5-errors.md"), -1) {
+		for _, code := range codeSpan.FindAllStringSubmatch(m[1], -1) {
+			inEnvelopes[code[1]], status[code[1]] = true, m[3]
+		}
+		for _, field := range codeSpan.FindAllStringSubmatch(m[2], -1) {
+			fields = append(fields, field[1])
+		}
+	}
+	for _, m := range refusedRow.FindAllStringSubmatch(read("docs/protocol/4-connecting.md"), -1) {
+		if before := status[m[2]]; before != "" && before != m[1] {
+			t.Errorf("%s has the status %s in section 4 and %s in section 5", m[2], m[1], before)
+		}
+		status[m[2]] = m[1]
+	}
+
+	codes := errorCodes(t)
+	for name, code := range codes {
+		if want := strconv.Itoa(protocol.Code(code).HTTPStatus()); status[code] != want {
+			t.Errorf("protocol.%s: sections 4 and 5 have %s with the status %q, want %s", name, code, status[code], want)
+		}
+		delete(status, code)
+	}
+	for code := range status {
+		t.Errorf("sections 4 and 5 have %s, which is no code", code)
+	}
+	for _, s := range sources(t) {
+		dir := filepath.ToSlash(filepath.Dir(s.path))
+		if s.isTest || !below(dir, "internal/space") || dir == "internal/space" { // the space itself rejects connections and reads
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if ok && codes[sel.Sel.Name] != "" && isSelector(sel, "protocol", sel.Sel.Name) && !inEnvelopes[codes[sel.Sel.Name]] {
+				t.Errorf("%s: section 5 does not have %s", s.fset.Position(n.Pos()), codes[sel.Sel.Name])
+			}
+			return true
+		})
+	}
+
+	var schema struct {
+		Properties map[string]any `json:"properties"`
+	}
+	if err := json.Unmarshal([]byte(read("schemas/http/error.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	for f := range reflect.TypeFor[protocol.Error]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if schema.Properties[name] == nil {
+			t.Errorf("schemas/http/error.schema.json has no %s", name)
+		}
+		if !slices.Contains(fields, name) {
+			t.Errorf("no code of section 5 has the field %s", name)
+		}
+		delete(schema.Properties, name)
+	}
+	for name := range schema.Properties {
+		t.Errorf("schemas/http/error.schema.json has %s, which no error has", name)
+	}
+}
+
+// errorCodes returns the constants of type Code in package protocol, by their names.
+func errorCodes(t *testing.T) map[string]string {
+	t.Helper()
+	codes := make(map[string]string)
+	for _, s := range sources(t) {
+		if s.isTest || filepath.ToSlash(filepath.Dir(s.path)) != "protocol" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			of, ok := spec.Type.(*ast.Ident)
+			if !ok || of.Name != "Code" {
+				return true
+			}
+			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value) //nolint:forcetypeassert // else the test fails
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes[spec.Names[0].Name] = value
+			return true
+		})
+	}
+	if len(codes) < 30 {
+		t.Fatalf("found %d codes", len(codes))
+	}
+	return codes
 }
 
 // anchors returns the anchors of a document: the ones that GitHub makes of its
