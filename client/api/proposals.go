@@ -38,7 +38,7 @@ type Proposal struct {
 	// while it is pending: "coder has used 5.00 of 5.00 USD today".
 	Because string `json:"because,omitempty"`
 	// SettledBy is the envelope that settled it; nil if it is pending, or expired at
-	// its expires_at.
+	// its expires_at without a decision.
 	SettledBy *Settlement `json:"settled_by,omitempty"`
 }
 

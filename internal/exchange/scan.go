@@ -90,7 +90,8 @@ func (x *Settlement) settles(p *protocol.Envelope, proposed Call) Outcome {
 }
 
 // Outcome returns how a proposal that precedes all added envelopes was settled, and
-// by which of them; nil if by none: it is pending, or has expired at its time.
+// by which of them; nil if by none: it is pending, or has expired at its time. The first
+// decision counts, also a late one; without any, the first end of its context.
 func (s *ProposalScan) Outcome(p *protocol.Envelope, now time.Time) (how Outcome, by *Settlement) {
 	proposed := CallOf(p)
 	consider := func(x Settlement) {
@@ -101,6 +102,14 @@ func (s *ProposalScan) Outcome(p *protocol.Envelope, now time.Time) (how Outcome
 			how, by = o, &x
 		}
 	}
+	for _, x := range s.answers[p.ID] {
+		if !x.Kind.ClosesContext() {
+			consider(x)
+		}
+	}
+	if by != nil {
+		return how, by
+	}
 	for path := p.Context; path != ""; path = path.Parent() {
 		if x, ok := s.closed[path]; ok {
 			consider(x)
@@ -109,11 +118,6 @@ func (s *ProposalScan) Outcome(p *protocol.Envelope, now time.Time) (how Outcome
 			if x.Kind == protocol.KindReasoningCancel {
 				consider(x)
 			}
-		}
-	}
-	for _, x := range s.answers[p.ID] {
-		if !x.Kind.ClosesContext() {
-			consider(x)
 		}
 	}
 	if proposed.Expired(now) && (by == nil || proposed.Expired(by.TS)) {

@@ -11,8 +11,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestScan_AgreesWithSettles compares a scan of random logs with Settles of each
-// later envelope, of which the first one that settles wins.
+// TestScan_AgreesWithSettles compares a scan of random logs with Settles of each later
+// envelope: of the decisions the first one wins, also a late one, and then of the ends of its context.
 func TestScan_AgreesWithSettles(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	outcomes := make(map[Outcome]int)
@@ -48,10 +48,11 @@ func TestScan_AgreesWithSettles(t *testing.T) {
 				continue
 			}
 			want := Pending
+			var decided bool
 			for _, e := range log[i+1:] {
-				if o := Settles(p, e); o != Pending && !CallOf(p).Expired(e.TS) {
-					want = o
-					break
+				o := Settles(p, e)
+				if o != Pending && (want == Pending || IsDecision(e.Kind) && !decided) {
+					want, decided = o, IsDecision(e.Kind)
 				}
 			}
 			if want == Pending && CallOf(p).Expired(now) {
@@ -66,6 +67,41 @@ func TestScan_AgreesWithSettles(t *testing.T) {
 	}
 	if len(outcomes) != 5 {
 		t.Errorf("%v", outcomes)
+	}
+}
+
+// A rejection is the outcome after the proposal has expired too, at its time or with its context.
+func TestScan_LateRejection(t *testing.T) {
+	end := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	p := &protocol.Envelope{
+		ID: "p", Seq: 1, Kind: protocol.KindMCPProposal, From: "agent", Context: "c", TS: end.Add(-time.Hour),
+		Payload: []byte(`{"method":"tools/call","expires_at":"` + end.Format(time.RFC3339) + `"}`),
+	}
+	closes := &protocol.Envelope{ID: "x", Seq: 2, Kind: protocol.KindReasoningConclusion, From: "agent", Context: "c", TS: end.Add(-time.Minute), Payload: []byte(`{}`)}
+	rejects := &protocol.Envelope{ID: "r", Seq: 3, Kind: protocol.KindMCPReject, From: "bob", TS: end.Add(time.Minute), Correlation: protocol.CorrelateTo("p"), Payload: []byte(`{}`)}
+	for name, c := range map[string]struct {
+		log  []*protocol.Envelope
+		want Outcome
+		by   protocol.ID
+	}{
+		"nobody":                   {nil, Expired, ""},
+		"its context ends":         {[]*protocol.Envelope{closes}, Expired, "x"},
+		"rejected after its time":  {[]*protocol.Envelope{rejects}, Rejected, "r"},
+		"rejected after both ends": {[]*protocol.Envelope{rejects, closes}, Rejected, "r"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scan := NewProposalScan()
+			for _, e := range c.log {
+				scan.Add(e)
+			}
+			how, by := scan.Outcome(p, end.Add(time.Hour))
+			if by == nil {
+				by = &Settlement{}
+			}
+			if how != c.want || by.ID != c.by {
+				t.Errorf("%s by %s, want %s by %s", how, by.ID, c.want, c.by)
+			}
+		})
 	}
 }
 

@@ -44,11 +44,13 @@ func TestProposals_HTTP(t *testing.T) {
 	inside.Context = "c1"
 	for _, line := range []logLine{
 		propose("p1", ""), propose("p2", ""), propose("p3", ""), propose("p4", `,"expires_at":"2020-01-01T00:00:00Z"`), hidden,
+		propose("p8", `,"expires_at":"2020-01-01T00:00:00Z"`),
 		{ID: "c1", From: "bob", Kind: "reasoning.start"}, inside, propose("p7", ""),
 		{ID: "d1", From: "alice", Kind: "mcp.request", To: json.RawMessage(`["bob"]`), Answers: json.RawMessage(`"p1"`), Payload: json.RawMessage(`{"id":1,"method":"tools/call","params":{"name":"wipe","arguments":{"n":1}}}`)},
 		{ID: "d2", From: "alice", Kind: "mcp.reject", Answers: json.RawMessage(`"p2"`), Payload: json.RawMessage(`{"reason":"unsafe"}`)},
 		{ID: "d3", From: "bob", Kind: "mcp.withdraw", Answers: json.RawMessage(`"p3"`), Payload: json.RawMessage(`{"reason":"no_longer_needed"}`)},
 		{ID: "d6", From: "bob", Kind: "reasoning.conclusion", Context: "c1"},
+		{ID: "d8", From: "alice", Kind: "mcp.reject", Answers: json.RawMessage(`"p8"`), Payload: json.RawMessage(`{"reason":"unsafe"}`)}, // late
 	} {
 		if !v.post(line) {
 			t.Fatal(line.ID)
@@ -56,8 +58,8 @@ func TestProposals_HTTP(t *testing.T) {
 	}
 	for _, c := range []struct{ who, query, want string }{
 		{"alice", "", "p7? p5?"}, {"carol", "", "p7 p1"}, {"eve", "state=pending", "p7 p5"}, {"alice", "state=fulfilled", "p1:d1"},
-		{"alice", "state=rejected", "p2:d2"}, {"alice", "state=withdrawn", "p3:d3"}, {"alice", "state=expired", "p6:d6 p4"},
-		{"carol", "state=fulfilled", ""}, {"alice", "state=all", "p7? p6:d6 p5? p4 p3:d3 p2:d2 p1:d1"}, {"bob", "limit=1", "p7 …"},
+		{"alice", "state=rejected", "p8:d8 p2:d2"}, {"alice", "state=withdrawn", "p3:d3"}, {"alice", "state=expired", "p6:d6 p4"},
+		{"carol", "state=fulfilled", ""}, {"alice", "state=all", "p7? p6:d6 p8:d8 p5? p4 p3:d3 p2:d2 p1:d1"}, {"bob", "limit=1", "p7 …"},
 	} {
 		t.Run(c.who+" "+c.query, func(t *testing.T) {
 			page := (&visit{t, v.g}).proposals(c.who, c.query)
@@ -82,11 +84,11 @@ func TestProposals_HTTP(t *testing.T) {
 	}
 	first := v.proposals("alice", "state=all&limit=3")
 	rest := v.proposals("alice", fmt.Sprintf("state=all&before=%d", first.Next))
-	if len(first.Proposals) != 3 || len(rest.Proposals) != 4 || rest.HasMore || rest.Proposals[0].Envelope.ID != "p4" {
+	if len(first.Proposals) != 3 || len(rest.Proposals) != 5 || rest.HasMore || rest.Proposals[1].Envelope.ID != "p4" {
 		t.Errorf("%+v, %+v", first, rest)
 	}
-	if p := rest.Proposals[3]; !strings.Contains(string(p.Envelope.Payload), `"n":1.00`) || rest.Proposals[2].SettledBy.Reason != "unsafe" {
-		t.Errorf("%s, %+v", p.Envelope.Payload, rest.Proposals[2].SettledBy)
+	if p := rest.Proposals[4]; !strings.Contains(string(p.Envelope.Payload), `"n":1.00`) || rest.Proposals[3].SettledBy.Reason != "unsafe" {
+		t.Errorf("%s, %+v", p.Envelope.Payload, rest.Proposals[3].SettledBy)
 	}
 	for _, query := range []string{"state=open", "limit=0", "before=x", "since=x"} {
 		if resp := v.do(http.MethodGet, "/api/spaces/lab/proposals?"+query, "alice", nil); resp.StatusCode != http.StatusBadRequest {
@@ -131,8 +133,8 @@ spaces:
 	approve("later")
 	_, told := postAs(t, v.g, "dora-token", "/api/spaces/lab/envelopes", `{"kind":"mcp.reject","correlationId":"approved","payload":{"reason":"unsafe"}}`)
 	for who, want := range map[string]map[string]string{
-		"dora": {"waits": "pending", "approved": "settled", "ended": "settled", "later": "expired"},
-		"olga": {"waits": "pending", "approved": "fulfilled", "ended": "fulfilled", "later": "expired"},
+		"dora": {"waits": "pending", "approved": "settled", "ended": "settled", "later": "settled"},
+		"olga": {"waits": "pending", "approved": "fulfilled", "ended": "fulfilled", "later": "fulfilled"},
 		"eve":  {"waits": "pending", "approved": "pending", "ended": "expired", "later": "expired"},
 	} {
 		for _, p := range v.proposals(who, "state=all").Proposals {
@@ -148,7 +150,7 @@ spaces:
 		}
 	}
 	settled := v.proposals("dora", "state=settled").Proposals
-	if len(settled) != 2 {
+	if len(settled) != 3 {
 		t.Fatalf("%+v", settled)
 	}
 	if after := v.proposals("dora", fmt.Sprintf("state=settled&since=%d", settled[1].Envelope.Seq)).Proposals; len(after) != 1 || after[0].Envelope.ID != settled[0].Envelope.ID {

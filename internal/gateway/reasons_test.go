@@ -110,7 +110,7 @@ func TestDecisions_Reasons(t *testing.T) {
 		`r12 bob→files wipe made by participant alice in_time "*" today asked`,
 		`r11 bob→files move made by participant alice late "*" today asked`,
 		"p10 bob→files move expired by nobody today asked",
-		`r9 bob→files move expired by participant alice late "*" today asked`,
+		`r9 bob→files move rejected by participant alice late "*" today asked`,
 		"p8 bob→files move expired by nobody today asked",
 		"r7 bob→files move expired by nobody today asked",
 		"r6 bob→files move withdrawn by participant bob in_time today asked",

@@ -235,6 +235,7 @@ test("decisions: why, in words", () => {
   assert.equal(of("made", { by: "participant", participant: "rev", decider: "reviewer" }), "Approved by the reviewer rev");
   assert.equal(of("made", { by: "participant", participant: "bob", when: "late" }, { edited: true }), "Approved by bob, with other arguments, too late");
   assert.equal(of("rejected", { by: "participant", participant: "bob" }), "Rejected by bob");
+  assert.equal(of("rejected", { by: "participant", participant: "bob", when: "late" }), "Rejected by bob, too late");
   assert.equal(of("withdrawn", { by: "participant", participant: "coder" }), "Withdrawn by coder");
   assert.equal(of("expired", { by: "nobody" }), "Nobody decided in time");
   assert.equal(of("made", { by: "unknown" }), "The reason was not recorded");

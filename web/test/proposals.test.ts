@@ -206,7 +206,8 @@ test("a decision that is not visible closes a proposal, and stays when the state
 
 test("a rejected decision is explained", () => {
   assert.equal(refusal({ error: "proposal_settled", message: "bob has decided on this proposal before." }), "This proposal was already decided. bob has decided on this proposal before.");
-  assert.match(refusal({ error: "proposal_mismatch", message: "" }), /^This call differs from the proposal/);
+  const expired = "The proposal has expired; its call can no longer be made.";
+  assert.equal(refusal({ error: "proposal_mismatch", message: expired }), `This does not fit the proposal. ${expired}`);
 });
 
 declare const REPOSITORY: string;

@@ -259,7 +259,7 @@ func (d *decisionScan) dropped(e, proposal *ring.Entry) *api.CallDecision {
 	case out.Outcome == string(exchange.Expired): // its proposer gave up
 		out.Decided = api.DecidedBy{By: "nobody"}
 	case isLate(reason, proposal.Payload(), env):
-		out.Outcome, out.Decided.When = string(exchange.Expired), "late"
+		out.Decided.When = "late"
 	}
 	return out
 }

@@ -124,7 +124,7 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 		p := proposalOf(env, scan, now)
 		by := unseen[env.ID]
 		delete(unseen, env.ID)
-		if by != nil && (p.SettledBy == nil || by.Seq < p.SettledBy.Seq) && v.space.MayDecide(v.id, env) {
+		if by != nil && v.space.MayDecide(v.id, env) {
 			p.State, p.SettledBy = settledUnseen, by // what a decision of the caller would be told
 		}
 		if p.State == "pending" && v.space.IsGone(env.From) {

@@ -168,8 +168,6 @@ func auditOutcome(x *api.CallDecision) string {
 		return "allowed by a rule of the space"
 	case x.Outcome == "made":
 		return "allowed by a rule"
-	case x.Decided.By == "participant" && x.Decided.When == "late":
-		return "expired; " + who + " decided late"
 	case x.Decided.By == "participant":
 		text := x.Outcome + " by " + who + when
 		if x.Reason != "" {

@@ -30,11 +30,13 @@ var decided = map[protocol.Kind]string{
 // settled describes the state of a proposal that is not pending: "approved by alice at
 // 2026-11-27 20:05:49".
 func settled(ctx context.Context, t *connect.Target, p *api.Proposal) string {
+	at := exchange.CallOf(&p.Envelope.Envelope).ExpiresAt
+	gaveUp := p.SettledBy == nil || p.SettledBy.Reason == "timeout" // the proposer withdrew it
+	if p.State == string(exchange.Expired) && gaveUp && !at.IsZero() {
+		return "not decided before it expired at " + at.Local().Format(time.DateTime)
+	}
 	if p.SettledBy != nil {
 		return settledAt(ctx, t, p.SettledBy.Seq, p.SettledBy.From)
-	}
-	if at := exchange.CallOf(&p.Envelope.Envelope).ExpiresAt; p.State == string(exchange.Expired) && !at.IsZero() {
-		return "not decided before it expired at " + at.Local().Format(time.DateTime)
 	}
 	return p.State
 }

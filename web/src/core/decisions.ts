@@ -74,7 +74,7 @@ function decision(p: Payload): Decision {
   };
 }
 
-const VERBS: Readonly<Record<string, string>> = { made: "Approved", rejected: "Rejected", withdrawn: "Withdrawn", expired: "Rejected" };
+const VERBS: Readonly<Record<string, string>> = { made: "Approved", rejected: "Rejected", withdrawn: "Withdrawn" };
 
 /** Says who or what decided; `name` says who a participant is. */
 export function why(d: Decision, name: (id: ParticipantID) => string): string {

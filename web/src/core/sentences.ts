@@ -23,7 +23,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   rate_limited: "Rate limit exceeded.",
   cannot_delegate: "You cannot grant access that you do not have.",
   not_proposer: "Only the proposer can withdraw a proposal.",
-  proposal_mismatch: "This call differs from the proposal, or does not go to the participant that runs the tool.",
+  proposal_mismatch: "This does not fit the proposal.",
   claimed: "Somebody else has claimed this.",
   proposal_settled: "This proposal was already decided.",
   paused: "You are paused and cannot send.",
