@@ -10,6 +10,10 @@ import (
 // Code is a stable name for an error in an envelope or a request. Section 5
 // lists the codes of system.error, section 4 the codes of a rejected
 // connection.
+//
+// A new one is also in [Code.HTTPStatus], docs/protocol/5-errors.md, the metrics of
+// internal/gateway, web/src/core/sentences.ts and, after go generate, sdk/typescript; a field
+// of it in schemas/http/error.schema.json.
 type Code string
 
 // The codes of section 5.

@@ -26,7 +26,7 @@ const (
 	Fulfilled Outcome = "fulfilled" // another participant made the call
 	Rejected  Outcome = "rejected"  // a participant that may decide rejected it
 	Withdrawn Outcome = "withdrawn" // the proposer withdrew it
-	Expired   Outcome = "expired"   // not decided in time, or before its context ended
+	Expired   Outcome = "expired"   // not decided in time or before its context ended, or withdrawn for timeout; see also Call.Expired
 )
 
 // Who decided, as the gateway records it with a request or a rejection.
@@ -132,7 +132,8 @@ func ShownCall(payload protocol.Value) (name string, params []byte) {
 // equal digests.
 func (c Call) Digest() string { return hex.EncodeToString(c.sum[:]) }
 
-// Expired reports whether a proposed call has expired.
+// Expired reports whether the time of a proposed call is over. The end of its context, and
+// its withdrawal, are not considered: see the outcome [Expired].
 func (c Call) Expired(now time.Time) bool { return !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) }
 
 // CallOf returns the call of an envelope.

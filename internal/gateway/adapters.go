@@ -17,7 +17,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// routes returns the routes of the configured adapters but hooks, which use api.
+// routes returns the routes of the configured adapters, which admit their requests by an
+// [adapter.Gate], and read and publish through api. The route of hooks is part of api: see
+// [Gateway.hooks].
 func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.Route) {
 	serves := func(name string) bool { return slices.Contains(cfg.Adapters, name) }
 	options := adapter.Options{API: api, Origins: cfg.Origins, Logger: g.log}

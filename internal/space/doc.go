@@ -8,6 +8,6 @@
 // evicted entries reads the journal until it has caught up, so there are no
 // queues per member and no admitted envelope is dropped.
 //
-// The state of a space (grants, invitations, kicks, pauses) is itself a fold over
-// the log: see [authority.State].
+// The state of a space (grants, invitations, kicks, pauses, guests, claims, modes of
+// reviewers, extended budgets) is itself a fold over the log: see [authority.State].
 package space

@@ -58,17 +58,21 @@ type Config struct {
 	LoginFailures    LoginFailures `yaml:"login_failures"`
 }
 
-// The adapters: the protocols of others that a gateway serves.
+// The adapters: the protocols of others that a gateway serves. Each is a package below
+// internal/gateway, with this name unless another one is given.
 const (
-	AdapterMCP    = "mcp"    // the Model Context Protocol
+	AdapterMCP    = "mcp"    // the Model Context Protocol: mcpserver
 	AdapterHooks  = "hooks"  // hooks of coding agents
 	AdapterAGUI   = "agui"   // AG-UI, for front ends
 	AdapterA2A    = "a2a"    // A2A, for agents
-	AdapterOpenAI = "openai" // the OpenAI API
-	AdapterOTLP   = "otlp"   // OTLP, for traces
+	AdapterOpenAI = "openai" // the OpenAI API: openaiapi
+	AdapterOTLP   = "otlp"   // OTLP, for traces and metrics: otlpreceiver
 )
 
-// allAdapters returns all adapters, which are the default.
+// allAdapters returns all adapters, which are the default. Also in schemas/config.schema.json
+// and examples/config/full.yaml; operations of apidoc; cases in adapters_test.go,
+// foreignjson_test.go and elements_test.go of package gateway; docs/protocol/8-adapters.md,
+// docs/protocol.md and docs/README.md.
 func allAdapters() []string {
 	return []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A, AdapterOpenAI, AdapterOTLP}
 }

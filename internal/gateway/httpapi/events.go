@@ -94,7 +94,7 @@ func (s *Server) listenTurns(m *space.Member, resumed bool) *derived.TurnListene
 // channel.
 func (s *Server) keepAlive(ctx context.Context, m *space.Member) <-chan struct{} {
 	done := make(chan struct{})
-	go func() { // ends with ctx; events waits for it
+	go func() { // ends with ctx; stream waits for it
 		defer close(done)
 		t := time.NewTicker(s.options.KeepAlive)
 		defer t.Stop()

@@ -111,10 +111,9 @@ type batch struct {
 // Publish admits the envelopes of a sender, in order, and returns the result of
 // each.
 //
-// The checks run one after the other, the cheap ones first: the rate of envelopes,
-// form (already checked by the decoder), identity and reserved kinds, schema, the
-// other limits, capability, safety, append. An envelope that changes the state is appended at once, so that the
-// following ones are checked against the new state.
+// Section 5 has the order of the checks: those that need no state first, redaction and the
+// append last. An envelope that changes the state is appended at once, so that the following
+// ones are checked against the new state.
 func (f *Sender) Publish(ctx context.Context, frames []Decoded) []Result {
 	results, _ := f.publish(ctx, frames, false)
 	return results

@@ -18,8 +18,8 @@ import (
 // Clients of the dialects meup/v0.2 and mew/v0.4 count their ids from 1 in each
 // process, so a restarted client uses the ids of its predecessor again. The
 // second envelope with an id NAME is stored as again-2-HASH(NAME), the third as
-// again-3-…: the journal's index of ids finds them all, refuses a number that is
-// taken. Clients of those dialects see NAME.
+// again-3-…: the journal's index of ids finds them all, and the journal rejects a number
+// that is taken. Clients of those dialects see NAME.
 
 const againPrefix = "again-"
 

@@ -14,7 +14,7 @@ import (
 // against an outdated one.
 
 // CheckGrant checks a capability.grant. The errors of all checks have the codes of
-// section 3.
+// section 5.
 func (st *State) CheckGrant(e *protocol.Envelope, payload protocol.Value) error {
 	g, err := capability.ReadGrant(e.ID, e.From, payload, e.TS)
 	if err != nil {

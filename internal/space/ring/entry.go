@@ -132,7 +132,7 @@ func (e *Entry) Size() int {
 }
 
 // VisibleTo reports whether section 1 lets a participant see the entry. Do not
-// cache the result: a reload changes it.
+// cache the result: a reload, a grant, a revocation and the end of a grant change it.
 func (e *Entry) VisibleTo(v Visibility) bool {
 	if e.hidden || e.except == v.ID || e.targeted && !v.Observes && !e.Envelope.AddressedTo(v.ID) {
 		return false

@@ -94,7 +94,7 @@ func TestLoginCodes_Bounded(t *testing.T) {
 func TestAdmission_Redeem(t *testing.T) {
 	d := newAdmission(t)
 	if _, refused := d.Redeem(here, "code", noon); refused == nil || protocol.AsError(refused).Code != protocol.CodeUnauthorized {
-		t.Errorf("a door without codes: %v", refused)
+		t.Errorf("without codes: %v", refused)
 	}
 	d.Codes = &access.LoginCodes{}
 	d.Attempts = limit.NewAttempts(limit.AttemptLimits{Failures: 2, Refill: time.Hour})
