@@ -58,34 +58,16 @@ type cursor struct {
 // the dial. Errors: *DialError if the gateway rejects the connection,
 // *protocol.Error for an invalid filter.
 func Dial(ctx context.Context, opts Options) (*Client, error) {
-	c, err := newClient(opts)
-	if err != nil {
-		return nil, fmt.Errorf("join space: %w", err)
-	}
-	s, err := c.firstConnect(ctx)
-	if err != nil {
-		c.leave()
-		c.http.CloseIdleConnections()
-		return nil, fmt.Errorf("join space %q: %w", c.opts.Space, err)
-	}
-	run, cancel := context.WithCancel(context.Background())
-	c.cancel = cancel
-	c.opts.OnState(State{Phase: Connected})
-	go c.supervise(run, s)
-	return c, nil
-}
-
-func newClient(opts Options) (*Client, error) {
 	target, err := socketURL(opts.URL)
 	if err != nil {
-		return nil, fmt.Errorf("parse gateway URL: %w", err)
+		return nil, fmt.Errorf("join space: parse gateway URL: %w", err)
 	}
 	if opts.Space == "" {
 		opts.Space = target.Query().Get("space")
 	}
 	matcher, refusal := opts.Filter.Compile()
 	if refusal != nil {
-		return nil, refusal
+		return nil, fmt.Errorf("join space: %w", refusal)
 	}
 	opts = opts.withDefaults()
 	c := &Client{
@@ -107,6 +89,16 @@ func newClient(opts Options) (*Client, error) {
 	if address, err := HTTPURL(opts.URL); err == nil {
 		c.gateway = address.Redacted()
 	}
+	s, err := c.firstConnect(ctx)
+	if err != nil {
+		c.leave()
+		c.http.CloseIdleConnections()
+		return nil, fmt.Errorf("join space %q: %w", opts.Space, err)
+	}
+	run, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	c.opts.OnState(State{Phase: Connected})
+	go c.supervise(run, s)
 	return c, nil
 }
 

@@ -46,7 +46,7 @@ func (c *Client) connect(ctx context.Context) (*session, error) {
 	c.mu.Lock()
 	c.welcome = w
 	c.mu.Unlock()
-	return newSession(c, conn, fresh), nil
+	return &session{c: c, conn: conn, pendingWelcome: fresh}, nil
 }
 
 func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {

@@ -13,7 +13,12 @@ func (s *session) dispatch(env *protocol.Envelope, size int64) {
 	c := s.c
 	switch env.Kind {
 	case protocol.KindSystemAck:
-		c.handleAck(env)
+		ack, err := payload[protocol.Ack](env)
+		if err != nil {
+			c.log.Warn("ack not understood", "err", err)
+			return
+		}
+		c.out.answer(env.Correlation.First(), ack, nil)
 		return
 	case protocol.KindSystemError:
 		c.handleError(env)
@@ -22,7 +27,14 @@ func (s *session) dispatch(env *protocol.Envelope, size int64) {
 		c.handleSubscribed(env.Correlation.First())
 		return
 	case protocol.KindSystemWelcome:
-		c.handleWelcome(env)
+		w, err := welcomeOf(env)
+		if err != nil {
+			c.log.Warn("welcome not understood", "err", err)
+		} else {
+			c.mu.Lock()
+			c.welcome = w
+			c.mu.Unlock()
+		}
 		s.pendingWelcome = &item{env: *env, size: size}
 		return
 	case protocol.KindSystemPresence:
@@ -77,15 +89,6 @@ func (c *Client) awaitsAnswer() bool {
 	return calls > 0 || c.out.waiting()
 }
 
-func (c *Client) handleAck(env *protocol.Envelope) {
-	ack, err := payload[protocol.Ack](env)
-	if err != nil {
-		c.log.Warn("ack not understood", "err", err)
-		return
-	}
-	c.out.answer(env.Correlation.First(), ack, nil)
-}
-
 func (c *Client) handleError(env *protocol.Envelope) {
 	refusal, err := payload[protocol.Error](env)
 	if err != nil {
@@ -98,7 +101,7 @@ func (c *Client) handleError(env *protocol.Envelope) {
 		c.handleCursorExpired(&refusal)
 	case id != "" && c.isRetryable(&refusal) && c.out.scheduleRetry(id, c.retryTime(&refusal), c.pace()):
 		c.log.Debug("envelope refused for the moment", "id", id, "code", refusal.Code)
-	case id != "" && c.rejectSubscription(id, &refusal):
+	case id != "" && c.dropSubscription(id) && c.out.answer(id, protocol.Ack{}, &refusal):
 	case id != "" && c.out.answer(id, protocol.Ack{}, &refusal):
 	case refusal.Code == protocol.CodeMessageTooLarge:
 		c.out.refuseLargest(&refusal)
@@ -151,17 +154,6 @@ func (c *Client) pace() time.Duration {
 	return 0
 }
 
-func (c *Client) handleWelcome(env *protocol.Envelope) {
-	w, err := welcomeOf(env)
-	if err != nil {
-		c.log.Warn("welcome not understood", "err", err)
-		return
-	}
-	c.mu.Lock()
-	c.welcome = w
-	c.mu.Unlock()
-}
-
 func (c *Client) handlePresence(env *protocol.Envelope) {
 	p, err := payload[protocol.Presence](env)
 	if err != nil {
@@ -170,21 +162,16 @@ func (c *Client) handlePresence(env *protocol.Envelope) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.welcome.Participants = withPresence(c.welcome.Participants, p)
-}
-
-// withPresence returns a new list, because the old one may be in use.
-func withPresence(list []protocol.Participant, p protocol.Presence) []protocol.Participant {
-	out := make([]protocol.Participant, 0, len(list)+1)
-	for _, x := range list {
+	present := make([]protocol.Participant, 0, len(c.welcome.Participants)+1) // a new list, because the old one may be in use
+	for _, x := range c.welcome.Participants {
 		if x.ID != p.Participant.ID {
-			out = append(out, x)
+			present = append(present, x)
 		}
 	}
 	if p.Event == protocol.PresenceJoin {
-		out = append(out, p.Participant)
+		present = append(present, p.Participant)
 	}
-	return out
+	c.welcome.Participants = present
 }
 
 // decode decodes a frame of the gateway. The envelope shares the frame's bytes.
@@ -194,17 +181,6 @@ func decode(frame []byte) (protocol.Envelope, error) {
 		return env, fmt.Errorf("read frame of the gateway: %w", err)
 	}
 	return env, nil
-}
-
-// encode encodes an envelope and validates it as the gateway will. The gateway
-// cannot name the id of a frame that it cannot decode, so the sender of such a
-// frame would wait forever: it must not be sent.
-func encode(env *protocol.Envelope) ([]byte, error) {
-	frame := protocol.AppendEnvelope(nil, protocol.DialectMEUP01, env)
-	if _, refusal := protocol.Decode(append([]byte(nil), frame...), protocol.DialectMEUP01, protocol.MaxContextBytes); refusal != nil {
-		return nil, refusal
-	}
-	return frame, nil
 }
 
 // payload decodes the payload of a frame from the gateway.

@@ -33,10 +33,20 @@ func newOutbox(size int, grown func()) *outbox {
 	}
 }
 
-// add queues p. It waits for space until ctx or the client ends.
+// add queues p. It waits for a slot until ctx or the client ends.
 func (o *outbox) add(ctx context.Context, done <-chan struct{}, p *Pending) error {
-	if err := o.acquireSlot(ctx, done); err != nil {
-		return err
+	select {
+	case o.slots <- struct{}{}: // a free one is taken even if ctx has ended
+	default:
+		select {
+		case o.slots <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-done:
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			return o.closeErr
+		}
 	}
 	o.mu.Lock()
 	if o.closeErr != nil {
@@ -49,25 +59,6 @@ func (o *outbox) add(ctx context.Context, done <-chan struct{}, p *Pending) erro
 	wake(o.ready)
 	o.onAdd()
 	return nil
-}
-
-// acquireSlot waits for a slot. It takes a free one even if ctx has ended.
-func (o *outbox) acquireSlot(ctx context.Context, done <-chan struct{}) error {
-	select {
-	case o.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case o.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-done:
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return o.closeErr
-	}
 }
 
 // waiting reports whether an envelope awaits an answer of the gateway.

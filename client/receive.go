@@ -58,15 +58,13 @@ func (c *Client) All(ctx context.Context) iter.Seq2[protocol.Envelope, error] {
 			if !yield(env, err) {
 				return
 			}
-			if ctx.Err() != nil || err != nil && c.finished() {
+			finished := c.Err() != nil && c.in.empty()
+			if ctx.Err() != nil || err != nil && finished {
 				return
 			}
 		}
 	}
 }
-
-// finished reports whether the client has ended and the inbox is empty.
-func (c *Client) finished() bool { return c.Err() != nil && c.in.empty() }
 
 // inbox holds received envelopes until Receive returns them. It is bounded in
 // number and in bytes. Only the connection's reader adds items; any goroutine

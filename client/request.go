@@ -48,16 +48,29 @@ func (c *Client) Request(ctx context.Context, to []protocol.ParticipantID, metho
 		return nil, fmt.Errorf("request %s: %w", method, ErrNoAddressees)
 	}
 	id := newID()
-	draft, err := requestDraft(id, to, method, params, opts)
+	body, err := json.Marshal(struct {
+		JSONRPC string      `json:"jsonrpc"`
+		ID      protocol.ID `json:"id"`
+		Method  string      `json:"method"`
+		Params  any         `json:"params,omitempty"`
+	}{"2.0", id, method, params})
 	if err != nil {
-		return nil, fmt.Errorf("request %s: %w", method, err)
+		return nil, fmt.Errorf("request %s: marshal params: %w", method, err)
+	}
+	draft := protocol.Envelope{
+		ID: id, To: to, Kind: protocol.KindMCPRequest, Payload: body,
+		Context: opts.Context, Correlation: opts.Correlation,
 	}
 	w := &call{to: to, done: make(chan struct{})}
 	c.mu.Lock()
 	c.calls[id] = w
 	c.mu.Unlock()
-	defer c.removeCall(id)
-	if err := c.Err(); err != nil { // failCalls may have run already
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.calls, id)
+	}()
+	if err := c.Err(); err != nil { // shutdown may have failed the calls already
 		return nil, fmt.Errorf("request %s: %w", method, err)
 	}
 	p, err := c.SendAsync(ctx, draft)
@@ -82,23 +95,6 @@ func (c *Client) Request(ctx context.Context, to []protocol.ParticipantID, metho
 	return w.res, nil
 }
 
-func requestDraft(id protocol.ID, to []protocol.ParticipantID, method string, params any, opts RequestOptions) (protocol.Envelope, error) {
-	rpc := struct {
-		JSONRPC string      `json:"jsonrpc"`
-		ID      protocol.ID `json:"id"`
-		Method  string      `json:"method"`
-		Params  any         `json:"params,omitempty"`
-	}{"2.0", id, method, params}
-	body, err := json.Marshal(rpc)
-	if err != nil {
-		return protocol.Envelope{}, fmt.Errorf("marshal params: %w", err)
-	}
-	return protocol.Envelope{
-		ID: id, To: to, Kind: protocol.KindMCPRequest, Payload: body,
-		Context: opts.Context, Correlation: opts.Correlation,
-	}, nil
-}
-
 // cancelRequest notifies the addressees that the request was abandoned. It is
 // best effort: it does not wait for an acknowledgement, and sends nothing if
 // the outbox is full.
@@ -117,12 +113,6 @@ func (c *Client) cancelRequest(request protocol.Envelope) {
 		Kind: protocol.KindMCPRequest, To: request.To, Context: request.Context,
 		Correlation: protocol.CorrelateTo(request.ID), Payload: body,
 	})
-}
-
-func (c *Client) removeCall(id protocol.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.calls, id)
 }
 
 // handleResponse completes the call that the response names, if the sender is
@@ -154,15 +144,4 @@ func (c *Client) handleResponse(env *protocol.Envelope) {
 		w.res = body.Result
 	}
 	close(w.done)
-}
-
-// failCalls fails every call when the client ends.
-func (c *Client) failCalls(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for id, w := range c.calls {
-		w.err = err
-		close(w.done)
-		delete(c.calls, id)
-	}
 }

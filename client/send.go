@@ -81,24 +81,23 @@ func (c *Client) SendAsync(ctx context.Context, draft protocol.Envelope) (*Pendi
 	limit := c.welcome.You.Limits.MessageBytes
 	c.mu.Unlock()
 	draft.TS, draft.Seq = time.Now(), 0
-	frame, err := encode(&draft)
-	if err != nil {
-		return nil, fmt.Errorf("send %s: %w", draft.Kind, err)
+	frame := protocol.AppendEnvelope(nil, protocol.DialectMEUP01, &draft)
+	// The gateway cannot name the id of a frame that it cannot decode, so the sender of such a
+	// frame would wait forever: it must not be sent.
+	_, refused := protocol.Decode(append([]byte(nil), frame...), protocol.DialectMEUP01, protocol.MaxContextBytes)
+	if refused != nil {
+		return nil, fmt.Errorf("send %s: %w", draft.Kind, refused)
 	}
 	if limit > 0 && int64(len(frame)) > limit {
-		return nil, fmt.Errorf("send %s: %w", draft.Kind, tooLarge(len(frame), limit))
+		refusal := protocol.Errorf(protocol.CodeMessageTooLarge, "The envelope has %d bytes; the gateway takes at most %d.", len(frame), limit)
+		refusal.Limit = limit
+		return nil, fmt.Errorf("send %s: %w", draft.Kind, refusal)
 	}
 	p := &Pending{ID: draft.ID, kind: draft.Kind, frame: frame, done: make(chan struct{})}
 	if err := c.out.add(ctx, c.done, p); err != nil {
 		return nil, fmt.Errorf("send %s: %w", draft.Kind, err)
 	}
 	return p, nil
-}
-
-func tooLarge(size int, limit int64) *protocol.Error {
-	e := protocol.Errorf(protocol.CodeMessageTooLarge, "The envelope has %d bytes; the gateway takes at most %d.", size, limit)
-	e.Limit = limit
-	return e
 }
 
 // Chat returns the draft of a chat message.

@@ -27,10 +27,6 @@ type session struct {
 	pendingWelcome *item
 }
 
-func newSession(c *Client, conn *websocket.Conn, fresh *item) *session {
-	return &session{c: c, conn: conn, pendingWelcome: fresh}
-}
-
 // run reads until the connection ends and returns the reason. The session's
 // goroutines have ended when it returns.
 func (s *session) run(ctx context.Context) error {
@@ -114,7 +110,14 @@ func (s *session) write(ctx context.Context) {
 	for {
 		p, wait := s.c.out.next(time.Now())
 		if p == nil {
-			if !s.waitForWork(ctx, wait) {
+			var due <-chan time.Time
+			if wait > 0 {
+				due = time.After(wait)
+			}
+			select {
+			case <-s.c.out.ready:
+			case <-due:
+			case <-ctx.Done():
 				return
 			}
 			continue
@@ -128,22 +131,6 @@ func (s *session) write(ctx context.Context) {
 	}
 }
 
-func (s *session) waitForWork(ctx context.Context, wait time.Duration) bool {
-	var timer <-chan time.Time
-	if wait > 0 {
-		t := time.NewTimer(wait)
-		defer t.Stop()
-		timer = t.C
-	}
-	select {
-	case <-s.c.out.ready:
-	case <-timer:
-	case <-ctx.Done():
-		return false
-	}
-	return true
-}
-
 // keepalive pings, and ends the session on Close, on a dead connection, and to
 // resume.
 func (s *session) keepalive(ctx context.Context, cancel context.CancelCauseFunc) {
@@ -154,7 +141,9 @@ func (s *session) keepalive(ctx context.Context, cancel context.CancelCauseFunc)
 		case <-ctx.Done():
 			return
 		case <-s.c.closing.Done():
-			s.closeGracefully(cancel)
+			hard := time.AfterFunc(closeTimeout, func() { cancel(ErrClosed) }) // the handshake may take no longer
+			_ = s.conn.Close(websocket.StatusNormalClosure, "")
+			hard.Stop()
 			return
 		case <-s.c.in.drained:
 			if s.c.in.mustResume() {
@@ -168,14 +157,6 @@ func (s *session) keepalive(ctx context.Context, cancel context.CancelCauseFunc)
 			}
 		}
 	}
-}
-
-// closeGracefully closes the connection, and waits at most closeTimeout for the
-// handshake.
-func (s *session) closeGracefully(cancel context.CancelCauseFunc) {
-	hard := time.AfterFunc(closeTimeout, func() { cancel(ErrClosed) })
-	defer hard.Stop()
-	_ = s.conn.Close(websocket.StatusNormalClosure, "")
 }
 
 func (s *session) ping(ctx context.Context) error {
@@ -276,7 +257,13 @@ func (c *Client) shutdown(err error) {
 	c.cancel()
 	c.leave()
 	c.out.close(err)
-	c.failCalls(err)
+	c.mu.Lock()
+	for id, w := range c.calls {
+		w.err = err
+		close(w.done)
+		delete(c.calls, id)
+	}
+	c.mu.Unlock()
 	c.http.CloseIdleConnections()
 	if errors.Is(err, ErrClosed) {
 		c.log.Debug("closed")

@@ -70,10 +70,6 @@ func (c *Client) handleSubscribed(id protocol.ID) {
 	}
 }
 
-func (c *Client) rejectSubscription(id protocol.ID, refusal *protocol.Error) bool {
-	return c.dropSubscription(id) && c.out.answer(id, protocol.Ack{}, refusal)
-}
-
 // dropSubscription discards a failed change and restores the previous filter.
 func (c *Client) dropSubscription(id protocol.ID) bool {
 	c.mu.Lock()

@@ -548,7 +548,6 @@ func program(address string) {
 	a.Main()
 }
 
-// startProgram starts the agent of program.
 func startProgram(t *testing.T, address, token string) (cmd *exec.Cmd, log *testkit.Log) {
 	t.Helper()
 	cmd, log = exec.CommandContext(testkit.Deadline(t), os.Args[0]), &testkit.Log{}

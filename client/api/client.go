@@ -55,23 +55,19 @@ func New(o Options) (*Client, error) {
 	base.RawQuery, base.Fragment = "", ""
 	c := &Client{base: base, token: o.Token, http: o.HTTPClient}
 	if c.http == nil {
-		c.http = newHTTPClient()
+		c.http = &http.Client{
+			Transport: &http.Transport{
+				Proxy:                 http.ProxyFromEnvironment,
+				TLSHandshakeTimeout:   15 * time.Second,
+				ResponseHeaderTimeout: time.Minute,
+				IdleConnTimeout:       time.Minute,
+				ForceAttemptHTTP2:     true,
+			},
+			// A gateway does not redirect, and the token is only for the gateway.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
 	}
 	return c, nil
-}
-
-func newHTTPClient() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			TLSHandshakeTimeout:   15 * time.Second,
-			ResponseHeaderTimeout: time.Minute,
-			IdleConnTimeout:       time.Minute,
-			ForceAttemptHTTP2:     true,
-		},
-		// A gateway does not redirect, and the token is only for the gateway.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 // Close closes idle connections. It does not end calls.

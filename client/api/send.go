@@ -109,7 +109,19 @@ func encodeDraft(e *protocol.Envelope) []byte {
 		}
 		b = append(b, ']')
 	}
-	b = appendCorrelation(b, e.Correlation)
+	ids := e.Correlation.IDs
+	if len(ids) > 0 {
+		b = append(b, `,"correlationId":`...)
+	}
+	if len(ids) == 1 && !e.Correlation.Array {
+		b = protocol.AppendString(b, string(ids[0]))
+	} else if len(ids) > 0 {
+		b = append(b, '[')
+		for i, id := range ids {
+			b = appendItem(b, i, string(id))
+		}
+		b = append(b, ']')
+	}
 	if e.Context != "" {
 		b = protocol.AppendString(append(b, `,"context":`...), string(e.Context))
 	}
@@ -120,21 +132,6 @@ func encodeDraft(e *protocol.Envelope) []byte {
 		b = append(append(b, ','), e.Extra...)
 	}
 	return append(b, '}')
-}
-
-func appendCorrelation(b []byte, c protocol.Correlation) []byte {
-	if len(c.IDs) == 0 {
-		return b
-	}
-	b = append(b, `,"correlationId":`...)
-	if len(c.IDs) == 1 && !c.Array {
-		return protocol.AppendString(b, string(c.IDs[0]))
-	}
-	b = append(b, '[')
-	for i, id := range c.IDs {
-		b = appendItem(b, i, string(id))
-	}
-	return append(b, ']')
 }
 
 func appendItem(b []byte, i int, s string) []byte {

@@ -80,7 +80,10 @@ func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
 		}
 		// If this fails, the worker that receives the job finds the result.
 		_ = s.jobs.DeleteMsg(ctx, waiting.Sequence)
-		return true, c.notify(j)
+		if err := c.nc.Publish(c.names.Canceled(j.key), nil); err != nil {
+			return true, c.convertError(err)
+		}
+		return true, nil
 	}
 	return false, &APIError{Status: http.StatusServiceUnavailable, Message: "The job changed during each attempt. Try again later."}
 }
@@ -100,13 +103,6 @@ func (c *queueClient) result(ctx context.Context, s *store, j *job) (*wire.Queue
 		return nil, 0, fmt.Errorf("the result of job %s cannot be read", j.id)
 	}
 	return r, msg.Sequence, nil
-}
-
-func (c *queueClient) notify(j *job) error {
-	if err := c.nc.Publish(c.names.Canceled(j.key), nil); err != nil {
-		return c.convertError(err)
-	}
-	return nil
 }
 
 // replace writes a result in place of the one at seq, or as the first one if

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -35,11 +36,11 @@ func New(o Options) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &httpClient{opts: o, http: o.HTTPClient}
-	c.base, err = serviceURL(o.URL)
-	if err != nil {
-		return nil, err
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the service's URL: expected http://host:port or https://host:port")
 	}
+	c := &httpClient{opts: o, base: strings.TrimSuffix(o.URL, "/"), http: o.HTTPClient}
 	if c.http == nil {
 		c.ownsHTTP = true
 		c.http = &http.Client{

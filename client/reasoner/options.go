@@ -7,9 +7,7 @@ import (
 	"math"
 	mathrand "math/rand/v2"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -182,12 +180,4 @@ const (
 func (o *Options) pause(attempt int) time.Duration {
 	bound := min(float64(minPause)*math.Pow(2, float64(attempt)), float64(maxPause))
 	return time.Duration(bound * (1 + o.Rand()) / 2)
-}
-
-func serviceURL(raw string) (string, error) {
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", errors.New("the service's URL: expected http://host:port or https://host:port")
-	}
-	return strings.TrimSuffix(raw, "/"), nil
 }

@@ -165,8 +165,12 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 	}
 	for range maxSubmitAttempts {
 		if !j.fresh {
-			if r, err := c.lookupResult(ctx, s, j); r != nil || err != nil {
-				return r, err
+			r, _, err := c.result(ctx, s, j)
+			if err != nil {
+				return nil, err
+			}
+			if r != nil {
+				return j.checkOwner(r)
 			}
 		}
 		j.fresh = false
@@ -220,15 +224,6 @@ func (c *queueClient) isQueued(ctx context.Context, s *store, j *job) (bool, err
 		return false, conflict()
 	}
 	return true, nil
-}
-
-// lookupResult returns the job's result, or nil if it does not exist.
-func (c *queueClient) lookupResult(ctx context.Context, s *store, j *job) (*wire.QueueResult, error) {
-	r, _, err := c.result(ctx, s, j)
-	if r == nil || err != nil {
-		return nil, err
-	}
-	return j.checkOwner(r)
 }
 
 // open finds the streams, once.
@@ -291,7 +286,9 @@ func (c *queueClient) server() string {
 // canWait reports whether an error of one request may be temporary within an
 // attempt.
 func (c *queueClient) canWait(err error) bool {
-	return isDisconnected(err) || isFull(err) || c.opts.WaitForQueue && errors.Is(err, ErrNoQueue)
+	var refused *APIError
+	isFull := errors.As(err, &refused) && refused.Code == CodeQueueFull
+	return isDisconnected(err) || isFull || c.opts.WaitForQueue && errors.Is(err, ErrNoQueue)
 }
 
 // retry calls try until it succeeds, bounded by Timeout each time. Temporary
@@ -342,9 +339,4 @@ func (c *queueClient) tryOnce(ctx context.Context, try func(context.Context) err
 // isDisconnected reports whether NATS is temporarily unreachable.
 func isDisconnected(err error) bool {
 	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionReconnecting) || errors.Is(err, nats.ErrDisconnected)
-}
-
-func isFull(err error) bool {
-	var refused *APIError
-	return errors.As(err, &refused) && refused.Code == CodeQueueFull
 }

@@ -78,8 +78,14 @@ func (a *Agent) prepare(p *problem, box *toolbox, step contextwindow.Record) []a
 	}
 	actions := make([]action, len(step.Calls))
 	for i, c := range step.Calls {
-		if c.Tool == planner.Share {
-			actions[i] = p.share(c)
+		x := &actions[i]
+		if c.Tool == planner.Share { // its thought is the note
+			*x = action{p: p, call: c}
+			var n planner.Note
+			x.fault = json.Unmarshal(c.Arguments, &n)
+			if x.fault == nil {
+				x.thought, x.fault = p.note(n)
+			}
 			continue
 		}
 		fields := []field{{"message", textutil.ShortenChars(cmp.Or(c.Reason, planner.DefaultReason), maxThought)}, {"tool_name", c.Tool}}
@@ -91,7 +97,6 @@ func (a *Agent) prepare(p *problem, box *toolbox, step contextwindow.Record) []a
 		// A request to a tool host, and its response, are visible to the asker
 		// because they correlate to the start through this thought.
 		thought.Correlation = protocol.CorrelateTo(p.startID())
-		x := &actions[i]
 		*x = action{p: p, call: c, tool: box.Find(c.Tool), thought: thought}
 		if planner.IsBuiltin(c.Tool) {
 			continue

@@ -65,8 +65,11 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 		if claimedPart(env) != "" {
 			a.onOwnStart(env, mine)
 		}
-		if !mine {
-			a.onProbe(env)
+		if env.From == a.you && !mine { // another process of the participant may ask whether this one works on a question
+			asked := AskedAbout(env)
+			if asked != "" && a.questions.Get(asked) != nil {
+				a.answerControl(env, protocol.KindParticipantStatus, a.status(""))
+			}
 		}
 		a.handleMCP(env, taken)
 	default:

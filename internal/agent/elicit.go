@@ -55,7 +55,12 @@ func (a *Agent) elicit(ctx context.Context, question *protocol.Envelope) {
 		})
 		answered <- got
 	})
-	late := a.opts.After(a.elicitationTime(request.Params))
+	patience := a.opts.MaxToolTimeout
+	end, err := time.Parse(time.RFC3339, request.Params.Get("_meta").Get(elicit.MetaExpires).Text())
+	if err == nil { // the time at which the host stops waiting
+		patience = min(time.Until(end)-a.opts.Space.Welcome().Clock, maxElicitationTime)
+	}
+	late := a.opts.After(patience)
 	var got answer
 	for waits := true; waits; {
 		select {
@@ -84,14 +89,4 @@ func (a *Agent) elicit(ctx context.Context, question *protocol.Envelope) {
 // declineElicitation answers a question of a host with an error, so that the host waits no longer.
 func (a *Agent) declineElicitation(question *protocol.Envelope, code int64, message string) {
 	a.reply(participant.RespondTo(question, participant.Response(participant.RequestID(question), nil, &client.RPCError{Code: code, Message: message})))
-}
-
-// elicitationTime returns how long the answer to a question is waited for: until the time at
-// which the host stops waiting, or for MaxToolTimeout if the question has none.
-func (a *Agent) elicitationTime(params protocol.Value) time.Duration {
-	end, err := time.Parse(time.RFC3339, params.Get("_meta").Get(elicit.MetaExpires).Text())
-	if err != nil {
-		return a.opts.MaxToolTimeout
-	}
-	return min(time.Until(end)-a.opts.Space.Welcome().Clock, maxElicitationTime)
 }

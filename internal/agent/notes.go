@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 
-	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -69,17 +67,6 @@ func (p *problem) answered(id protocol.ID) {
 			return
 		}
 	}
-}
-
-// share returns the action of a planner.Share: its thought is the note.
-func (p *problem) share(c contextwindow.Call) action {
-	x := action{p: p, call: c}
-	var n planner.Note
-	x.fault = json.Unmarshal(c.Arguments, &n)
-	if x.fault == nil {
-		x.thought, x.fault = p.note(n)
-	}
-	return x
 }
 
 // inUnit limits a confidence to the range that the protocol allows.

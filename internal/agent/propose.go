@@ -41,7 +41,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 			return refused(refusal)
 		}
 		if MaybeSent(err) {
-			a.withdraw(proposed, "no_longer_needed")
+			a.out.Final("withdrawal", withdrawal(proposed, "no_longer_needed"))
 		}
 		return failed("not proposed: " + explainCause(err))
 	}
@@ -59,7 +59,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 			}
 			return expired(fmt.Sprintf("within %s", a.opts.ProposalTimeout))
 		case <-ctx.Done():
-			a.withdraw(proposed, "no_longer_needed")
+			a.out.Final("withdrawal", withdrawal(proposed, "no_longer_needed"))
 			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + explainCause(context.Cause(ctx))}
 		}
 	}
@@ -149,11 +149,6 @@ func answerTo(x *action, request *protocol.Envelope, result json.RawMessage, fau
 		response.Context = x.p.path
 	}
 	return response
-}
-
-// withdraw withdraws a proposal.
-func (a *Agent) withdraw(proposal protocol.Envelope, reason string) {
-	a.out.Final("withdrawal", withdrawal(proposal, reason))
 }
 
 func withdrawal(proposal protocol.Envelope, reason string) protocol.Envelope {

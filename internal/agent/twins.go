@@ -169,14 +169,6 @@ func (a *Agent) onOwnStart(env *protocol.Envelope, mine bool) {
 	}
 }
 
-// onProbe answers another process that asks whether this one works on a
-// question.
-func (a *Agent) onProbe(env *protocol.Envelope) {
-	if id := AskedAbout(env); env.From == a.you && id != "" && a.questions.Get(id) != nil {
-		a.answerControl(env, protocol.KindParticipantStatus, a.status(""))
-	}
-}
-
 // watch waits for the answer to a question that another process has taken. If
 // that process is gone, it takes the question over.
 func (a *Agent) watch(q *question) {
@@ -201,7 +193,12 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 		return
 	}
 	ctx := a.runtime.Work
-	w := TwinWatch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Send: a.sendProbe, Interval: a.opts.WatchInterval, After: a.opts.After}
+	send := func(ctx context.Context, probe protocol.Envelope) (protocol.Seq, error) {
+		a.out.Sent.Add(probe.ID)
+		receipt, err := a.opts.Space.Send(ctx, probe)
+		return receipt.Seq, err
+	}
+	w := TwinWatch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Send: send, Interval: a.opts.WatchInterval, After: a.opts.After}
 	for delay := first; ; delay = w.Interval {
 		asked, gone := w.Gone(ctx, delay)
 		if !gone || asked == 0 && delay > 0 { // without the right to ask, it is left to the other process
@@ -224,12 +221,6 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 			return
 		}
 	}
-}
-
-func (a *Agent) sendProbe(ctx context.Context, probe protocol.Envelope) (protocol.Seq, error) {
-	a.out.Sent.Add(probe.ID)
-	receipt, err := a.opts.Space.Send(ctx, probe)
-	return receipt.Seq, err
 }
 
 // takeOver closes what a process left that is gone, and answers the question, if it is wanted and

@@ -1,7 +1,6 @@
 package capability
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -25,16 +24,6 @@ const (
 	claimsRespected
 	claimsRequired
 )
-
-func readClaimMode(v protocol.Value) (claimMode, error) {
-	switch {
-	case v.EqualText("respect"):
-		return claimsRespected, nil
-	case v.EqualText("require"):
-		return claimsRequired, nil
-	}
-	return claimsIgnored, errors.New(`it must be "require" or "respect"`)
-}
 
 // maxClaimPaths bounds the paths of a call that are looked up.
 const maxClaimPaths = 64

@@ -3,7 +3,6 @@ package capability
 import (
 	"encoding/json"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -75,11 +74,6 @@ type view struct {
 	proof
 	display, slash []json.RawMessage
 }
-
-type (
-	supportCache struct{ atomic.Pointer[support] }
-	viewCache    struct{ atomic.Pointer[view] }
-)
 
 func (l *Ledger) view(p protocol.ParticipantID, now time.Time) *view {
 	now = now.Round(0) // a view of before the wall clock was set back may lack grants

@@ -101,16 +101,12 @@ func oracleCan(texts ...[]byte) bool {
 			return false
 		}
 		for i, c := range text {
-			if c >= 0x80 || (c == 'e' || c == 'E') && i+3 < len(text) && isDigits(text[i+1:i+4]) {
+			if c >= 0x80 || (c == 'e' || c == 'E') && i+3 < len(text) && strings.Trim(string(text[i+1:i+4]), "0123456789+-") == "" {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-func isDigits(s []byte) bool {
-	return strings.Trim(string(s), "0123456789+-") == ""
 }
 
 func decode(t *testing.T, text []byte) any {

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/kit/pmap"
@@ -54,7 +55,7 @@ type holder struct {
 	grants  []*record
 	revoked []revocation // by position
 	lost    uint64       // position of the last change that took something
-	cache   viewCache
+	cache   atomic.Pointer[view]
 }
 
 // revocation is a deny rule for rights from before its position.
@@ -69,7 +70,7 @@ type record struct {
 	set      *Set
 	position uint64
 	size     size
-	cache    supportCache
+	cache    atomic.Pointer[support]
 }
 
 // size counts granted capabilities and their memory.

@@ -92,10 +92,13 @@ func (c *Capability) parseObject(p *patternParser, v protocol.Value) {
 			}
 			c.deny = x.Bool()
 		case "claims":
-			var err error
-			c.claims, err = readClaimMode(x)
-			if err != nil {
-				p.Fail("/claims", err)
+			switch {
+			case x.EqualText("respect"):
+				c.claims = claimsRespected
+			case x.EqualText("require"):
+				c.claims = claimsRequired
+			default:
+				p.Fail("/claims", errors.New(`it must be "require" or "respect"`))
 			}
 		default:
 			p.Fail("/"+protocol.EscapePointer(key), errors.New("unknown key; a capability has kind, payload, to, context, claims and deny"))

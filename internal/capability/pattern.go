@@ -150,7 +150,11 @@ func (p *Pattern) matchOne(v protocol.Value, m Mode, w *Work) bool {
 		if t != protocol.TypeString {
 			return m.deny() && p.text.negate
 		}
-		return p.text.holdsValue(v, m, w)
+		b, plain := v.Plain()
+		if !plain { // written with escapes
+			return holds(&p.text, v.Text(), m, w)
+		}
+		return holds(&p.text, b, m, w)
 	case classNumber:
 		if t != protocol.TypeNumber {
 			return false

@@ -93,7 +93,15 @@ func (p *patternParser) pattern(pointer string, v protocol.Value, depth int, dee
 			p.Fail(pointer, errors.New("the number's exponent is out of bounds"))
 		}
 	case protocol.TypeArray:
-		p.oneOf(&out, pointer, v, depth, deep)
+		out.class = classOneOf
+		for x := range v.Elements {
+			alt := p.pattern(pointer+"/"+strconv.Itoa(len(out.alts)), x, depth+1, deep)
+			out.alts = append(out.alts, alt)
+			out.absent = out.absent || alt.absent
+		}
+		if len(out.alts) == 0 {
+			p.Fail(pointer, errors.New("one of nothing: the array is empty"))
+		}
 	case protocol.TypeObject:
 		p.fields(&out, pointer, v, depth, deep)
 	default:
@@ -123,23 +131,11 @@ func (p *patternParser) text(out *Pattern, pointer, s string) {
 	}
 }
 
-func (p *patternParser) oneOf(out *Pattern, pointer string, v protocol.Value, depth int, deep bool) {
-	out.class = classOneOf
-	for x := range v.Elements {
-		alt := p.pattern(pointer+"/"+strconv.Itoa(len(out.alts)), x, depth+1, deep)
-		out.alts = append(out.alts, alt)
-		out.absent = out.absent || alt.absent
-	}
-	if len(out.alts) == 0 {
-		p.Fail(pointer, errors.New("one of nothing: the array is empty"))
-	}
-}
-
 func (p *patternParser) fields(out *Pattern, pointer string, v protocol.Value, depth int, deep bool) {
 	out.class = classObject
 	for name, x := range v.Members {
 		at := pointer + "/" + protocol.EscapePointer(name.Text())
-		if isMatcher(name.Text()) {
+		if matcherName.MatchString(name.Text()) {
 			if v.Len() > 1 {
 				p.Fail(at, fmt.Errorf("%s must be the only key of its object", name.Text()))
 			}

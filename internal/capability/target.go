@@ -60,7 +60,7 @@ func (t *target) Lists(id protocol.ParticipantID) bool {
 // is content with one.
 func (t *target) MatchTo(to []protocol.ParticipantID, m Mode, w *Work) bool {
 	if len(to) == 0 {
-		return m.deny() && t.negates()
+		return m.deny() && slices.ContainsFunc(t.alts, func(x text) bool { return x.negate })
 	}
 	every := !m.deny() && t.everyElement()
 	for _, id := range to {
@@ -73,10 +73,6 @@ func (t *target) MatchTo(to []protocol.ParticipantID, m Mode, w *Work) bool {
 
 // everyElement reports whether an allowing rule asks it of all elements.
 func (t *target) everyElement() bool { return t.array || t.alts[0].negate }
-
-func (t *target) negates() bool {
-	return slices.ContainsFunc(t.alts, func(x text) bool { return x.negate })
-}
 
 func (t *target) holds(s string, m Mode, w *Work) bool {
 	for i := range t.alts {

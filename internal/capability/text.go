@@ -9,7 +9,6 @@ import (
 
 	"github.com/meup-protocol/meup/internal/capability/argument"
 	"github.com/meup-protocol/meup/internal/kit/glob"
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // Mode is how a pattern is read.
@@ -217,12 +216,3 @@ func dot[T string | []byte](s T) int {
 
 // isEdge reports whether a segment of a path may begin or end at the byte.
 func isEdge(c byte) bool { return strings.IndexByte("/\\?#%=:,;\"' \t\n\r", c) >= 0 }
-
-// holdsValue is holds for a JSON string. It copies the text only if that was
-// written with escapes.
-func (t *text) holdsValue(v protocol.Value, m Mode, w *Work) bool {
-	if b, ok := v.Plain(); ok {
-		return holds(t, b, m, w)
-	}
-	return holds(t, v.Text(), m, w)
-}

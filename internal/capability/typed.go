@@ -29,11 +29,9 @@ func (t *typed) String() string {
 	return t.url.String()
 }
 
-var matcherName = regexp.MustCompile(`^\$[A-Za-z]\w*$`)
-
-// isMatcher reports whether a key of an object pattern makes it a typed pattern. A JSONPath
+// matcherName is a key that makes an object pattern a typed pattern. A JSONPath
 // begins with $. or $[.
-func isMatcher(key string) bool { return matcherName.MatchString(key) }
+var matcherName = regexp.MustCompile(`^\$[A-Za-z]\w*$`)
 
 // matcher compiles a typed pattern.
 func (p *patternParser) matcher(out *Pattern, pointer, name string, v protocol.Value) {

@@ -69,23 +69,15 @@ func (t *Answers) Apply(env *protocol.Envelope) (question protocol.ID) {
 	case env.Kind == protocol.KindChat && env.Context == "":
 		return t.addChat(env)
 	case env.Kind == protocol.KindChatAcknowledge:
-		t.acknowledge(env)
-	default:
-		if name := opened(env); name != "" {
-			return t.open(env, name)
+		for _, id := range env.Correlation.IDs { // the sender takes the questions
+			if c, known := t.chats.Get(id); known && !c.Answer && c.From != env.From {
+				t.take(env.From, task{Question: id, Asker: c.From})
+			}
 		}
-	}
-	return ""
-}
-
-// opened returns the outermost context that an envelope opens, or "" if it
-// opens none or the context is open already.
-func opened(env *protocol.Envelope) string {
-	switch {
 	case env.Context != "" && OpensQuestion(env.Kind):
-		return string(env.Context.Root())
+		return t.open(env, string(env.Context.Root()))
 	case env.Kind == protocol.KindReasoningStart:
-		return string(env.ID)
+		return t.open(env, string(env.ID))
 	}
 	return ""
 }
@@ -100,7 +92,8 @@ func OpensQuestion(k protocol.Kind) bool {
 	return k.IsReasoning() && k != protocol.KindReasoningCancel
 }
 
-// addChat returns the question that a chat answers.
+// addChat returns the question that a chat answers. A chat that answers none is a question
+// to the participants that it is addressed to.
 func (t *Answers) addChat(env *protocol.Envelope) protocol.ID {
 	w, known := t.takers.Get(env.From)
 	if !known {
@@ -121,37 +114,24 @@ func (t *Answers) addChat(env *protocol.Envelope) protocol.ID {
 	answer = answer || question != ""
 	t.chats.Put(env.ID, chat{env.From, answer})
 	t.last = ""
-	if !answer {
-		t.ask(env)
+	if answer {
+		return question
 	}
-	return question
-}
-
-// ask stores a question for the participants that it is addressed to.
-func (t *Answers) ask(env *protocol.Envelope) {
 	if len(env.To) == 0 {
 		t.last = env.ID
 	}
 	for _, id := range env.To {
 		if id != env.From {
-			w := t.taker(id)
-			w.Asked = add(w.Asked, task{Question: env.ID, Asker: env.From})
+			to := t.taker(id)
+			to.Asked = add(to.Asked, task{Question: env.ID, Asker: env.From})
 		}
 	}
-}
-
-// acknowledge lets the sender of an acknowledgement take the questions that it
-// names.
-func (t *Answers) acknowledge(env *protocol.Envelope) {
-	for _, id := range env.Correlation.IDs {
-		if c, known := t.chats.Get(id); known && !c.Answer && c.From != env.From {
-			t.take(env.From, task{Question: id, Asker: c.From})
-		}
-	}
+	return question
 }
 
 // open lets the opener of an outermost context take the chat that it correlates
-// to, or without a correlation the question that it is about to answer.
+// to, or without a correlation the question that it is about to answer. It does
+// nothing if the context is open already.
 func (t *Answers) open(env *protocol.Envelope, name string) protocol.ID {
 	if _, known := t.contexts.Get(name); known {
 		return ""

@@ -191,19 +191,16 @@ var plural = regexp.MustCompile(`^[A-Za-z][A-Za-z_]{0,30}[A-RT-Za-rt-z]s$`)
 // found counts things that a plural names: "1 match found".
 func found(n int, plural, end string) string {
 	if n == 1 {
-		plural = singular(plural)
+		for _, e := range endings {
+			stem, ok := strings.CutSuffix(plural, e[0])
+			if ok {
+				plural = stem + e[1]
+				break
+			}
+		}
 	}
 	return textutil.Thousands(int64(n)) + " " + plural + end
 }
 
 // endings are endings of plurals with their singulars.
 var endings = [][2]string{{"ies", "y"}, {"ches", "ch"}, {"shes", "sh"}, {"sses", "ss"}, {"xes", "x"}, {"s", ""}}
-
-func singular(plural string) string {
-	for _, e := range endings {
-		if stem, ok := strings.CutSuffix(plural, e[0]); ok {
-			return stem + e[1]
-		}
-	}
-	return plural
-}

@@ -36,17 +36,10 @@ func ReadUsage(metadata protocol.Value) Usage {
 		u.Tokens = u.count(metadata.Get("tokens"))
 	}
 	u.Uncounted = u.count(metadata.Get("uncounted"))
-	u.readCost(metadata)
-	return u
-}
-
-func (u *Usage) readCost(metadata protocol.Value) {
 	cost, currency := metadata.Get("cost"), metadata.Get("currency")
-	if !cost.Exists() {
-		return
-	}
 	n, ok := cost.Float()
 	switch {
+	case !cost.Exists():
 	case !ok || n < 0 || n > MaxUsage || currency.Exists() && !IsCurrency(currency.Text()):
 		u.Unreadable = true
 	case n > 0:
@@ -55,6 +48,7 @@ func (u *Usage) readCost(metadata protocol.Value) {
 			u.Currency = strings.Clone(currency.Text())
 		}
 	}
+	return u
 }
 
 func (u *Usage) count(v protocol.Value) int64 {

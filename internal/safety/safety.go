@@ -21,6 +21,7 @@
 package safety
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -88,20 +89,24 @@ func New(c Config) (*Pipeline, error) {
 	if c.MaxText == 0 {
 		c.MaxText = DefaultMaxText
 	}
-	return build(&c, book), nil
-}
-
-func build(c *Config, book *ruleBook) *Pipeline {
 	names := map[string]bool{ruleLength: true}
 	for _, id := range book.ids() {
 		names[id] = true
 	}
-	detector := c.leaks(book, names, c.leakAction)
+	detector := c.leaks(book, names, func(rule string) Action { return cmp.Or(c.Actions[rule], c.Action, ActionMask) })
 	shown := detector
-	if c.blocksLeaks() {
+	blocks := c.Action == ActionBlock
+	for _, a := range c.Actions {
+		blocks = blocks || a == ActionBlock
+	}
+	if blocks {
 		shown = c.leaks(book, names, func(string) Action { return ActionMask })
 	}
-	policy := newRuleStage(stagePolicy, book.policy, c.policyAction, redact.Options{Names: names, Plain: true})
+	severities := DefaultPolicy()
+	policyAction := func(r *redact.Rule) Action {
+		return cmp.Or(c.Actions[r.ID], c.Policy[r.Severity], severities[r.Severity])
+	}
+	policy := newRuleStage(stagePolicy, book.policy, policyAction, redact.Options{Names: names, Plain: true})
 	sanitizerAction := func(r *redact.Rule) Action { return c.Actions[r.ID] }
 	return &Pipeline{
 		kinds: c.Kinds, found: c.Found, rules: names,
@@ -112,7 +117,7 @@ func build(c *Config, book *ruleBook) *Pipeline {
 			&sanitizer{newRuleStage(stageSanitizer, book.sanitizer, sanitizerAction, redact.Options{Names: names, Plain: true, Marked: true}), c.Actions, book.off},
 		},
 		shown: &Pipeline{found: func(string, string) {}, stages: []stage{shown}},
-	}
+	}, nil
 }
 
 // leaks returns the stage that finds secrets, with an action for each rule.
@@ -138,35 +143,6 @@ func newRuleStage(label string, rules []*redact.Rule, action func(*redact.Rule) 
 	})
 	s.set = redact.NewSet(sorted, o)
 	return s
-}
-
-func (c *Config) leakAction(rule string) Action {
-	if a := c.Actions[rule]; a != "" {
-		return a
-	}
-	if c.Action != "" {
-		return c.Action
-	}
-	return ActionMask
-}
-
-func (c *Config) blocksLeaks() bool {
-	for _, a := range c.Actions {
-		if a == ActionBlock {
-			return true
-		}
-	}
-	return c.Action == ActionBlock
-}
-
-func (c *Config) policyAction(r *redact.Rule) Action {
-	if a := c.Actions[r.ID]; a != "" {
-		return a
-	}
-	if a := c.Policy[r.Severity]; a != "" {
-		return a
-	}
-	return DefaultPolicy()[r.Severity]
 }
 
 func (c *Config) check() error {

@@ -92,10 +92,19 @@ func (w *writer) add(d *Doc) error {
 	w.post(doc, classTerm(classFrom, string(e.From)), audience, 0)
 	w.post(doc, classTerm(classKind, string(e.Kind)), audience, 0)
 	enclosing(e.Context, func(path protocol.ContextPath) { w.post(doc, contextTerm(path), audience, 0) })
-	return w.record(doc, e)
+	if w.block == nil || w.block.number != doc>>blockBits {
+		if err := w.writeBlock(); err != nil {
+			return err
+		}
+		w.block, err = w.index.readBlock(w.position, doc>>blockBits)
+		if err != nil {
+			return err
+		}
+	}
+	w.block.add(e.Seq, e.TS.UnixMilli())
+	return nil
 }
 
-// post adds a posting.
 func (w *writer) post(doc uint32, term string, audience uint32, weight uint64) {
 	w.key = append(w.key[:0], keyPostings)
 	w.key = binary.BigEndian.AppendUint32(w.key, w.position.Number)
@@ -163,22 +172,6 @@ func (w *writer) audience(ids []protocol.ParticipantID) (uint32, error) {
 
 func memberKey(space uint32, id protocol.ParticipantID) []byte {
 	return append(append(derivedb.SpaceKey(keyMember, space), id...), 0)
-}
-
-// record adds a document to its block.
-func (w *writer) record(doc uint32, e *protocol.Envelope) error {
-	if w.block == nil || w.block.number != doc>>blockBits {
-		if err := w.writeBlock(); err != nil {
-			return err
-		}
-		var err error
-		w.block, err = w.index.readBlock(w.position, doc>>blockBits)
-		if err != nil {
-			return err
-		}
-	}
-	w.block.add(e.Seq, e.TS.UnixMilli())
-	return nil
 }
 
 func (w *writer) writeBlock() error {

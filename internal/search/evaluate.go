@@ -438,7 +438,6 @@ func (e *evaluation) each(f func(doc uint32, score float32)) error {
 	return nil
 }
 
-// seqOf returns the Seq of a document.
 func (e *evaluation) seqOf(doc uint32) (protocol.Seq, error) {
 	number := doc >> blockBits
 	b := e.blocks[number]

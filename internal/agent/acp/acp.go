@@ -167,7 +167,7 @@ func (a *Agent) running(ctx context.Context) (*program, error) {
 		return p, nil
 	}
 	if p != nil {
-		a.o.Log.Warn("the agent program has ended; it is started again", "err", p.explain(p.conn.Err()))
+		a.o.Log.Warn("the agent program has ended; it is started again", "err", p.process.Explain(p.conn.Err()))
 		p.close()
 	}
 	p, err := startProgram(ctx, &a.o)
@@ -237,7 +237,7 @@ func startProgram(ctx context.Context, o *Options) (*program, error) {
 	if err != nil {
 		p.process.Kill()
 		p.close()
-		return nil, faultOf(p.explain(err), "the agent program did not start")
+		return nil, faultOf(p.process.Explain(err), "the agent program did not start")
 	}
 	p.can = about.Capabilities
 	p.name = about.Info.Name
@@ -282,8 +282,6 @@ func (p *program) ended() bool {
 		return false
 	}
 }
-
-func (p *program) explain(err error) error { return p.process.Explain(err) }
 
 // close ends the program with all programs that it started.
 func (p *program) close() {

@@ -53,7 +53,6 @@ type report struct {
 	} `json:"_meta"`
 }
 
-// tool returns the name of the tool.
 func (r *report) tool() string { return cmp.Or(r.Name, r.Meta.Claude.Tool, r.Kind, "tool") }
 
 // title returns a description of the call.
@@ -83,10 +82,11 @@ func (r *report) arguments() (arguments json.RawMessage, ok bool) {
 	if len(raw) > maxInput {
 		return object("title", r.title(), "omitted", "the arguments are larger than an envelope takes"), false
 	}
-	raw = clean(raw)
-	if raw == nil {
+	doc, err := protocol.ParseForeignJSON(raw, protocol.MaxDepth-8) // of the payload around it
+	if err != nil {
 		return object("title", r.title(), "omitted", "the arguments are nested too deeply"), false
 	}
+	raw = doc.Root().Raw() // without duplicate keys and lone surrogates
 	if raw[0] != '{' {
 		return object("input", raw), true
 	}
@@ -115,7 +115,13 @@ func (t *turn) mergeLocked(raw json.RawMessage, begins bool) *call {
 			return nil
 		}
 		c = &call{}
-		c.timer = time.AfterFunc(time.Hour, func() { t.announceLate(c) })
+		c.timer = time.AfterFunc(time.Hour, func() { // a call that waits for a request for permission
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if !t.ended && !c.settled {
+				t.announceLocked(c)
+			}
+		})
 		c.timer.Stop()
 		t.calls[about.ID], t.order = c, append(t.order, c)
 	}
@@ -152,15 +158,6 @@ func (t *turn) callLocked(raw json.RawMessage, begins bool) {
 		if c.request == "" && !c.proposed {
 			c.timer.Reset(t.agent.o.CallDelay)
 		}
-	}
-}
-
-// announceLate publishes a call that waits for a request for permission.
-func (t *turn) announceLate(c *call) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.ended && !c.settled {
-		t.announceLocked(c)
 	}
 }
 
@@ -244,7 +241,6 @@ func (t *turn) closeCalls(err error) {
 	}
 }
 
-// resultText returns the text of the result.
 func (r *report) resultText() string {
 	var blocks []struct {
 		Type    string          `json:"type"`

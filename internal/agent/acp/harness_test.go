@@ -172,12 +172,11 @@ func (l *lab) awaitKind(kind protocol.Kind) *protocol.Envelope {
 // answer waits for the answer to a question.
 func (l *lab) answer(question protocol.ID) string {
 	l.t.Helper()
-	return textOf(l.await("answer", func(e *protocol.Envelope) bool {
+	answer := l.await("answer", func(e *protocol.Envelope) bool {
 		return e.Kind == protocol.KindChat && e.From == "claude" && e.Correlation.Names(question)
-	}))
+	})
+	return answer.ParsePayload().Get("message").Text()
 }
-
-func textOf(e *protocol.Envelope) string { return e.ParsePayload().Get("message").Text() }
 
 // story renders the log: one line for each envelope, with places in the log instead of ids.
 func (l *lab) story() string {

@@ -85,17 +85,14 @@ func (t *turn) permission(ctx context.Context, params json.RawMessage) (any, err
 	if !in.Options.has("allow_once") {
 		return t.refuse(c, in.Options, "It offers no permission for this one call, and the space gives no other."), nil
 	}
-	if allowed, err := t.allowed(ctx, c); err != nil || allowed {
-		return t.outcome(in.Options, err), nil
+	allowed, err := t.allowed(ctx, c)
+	if err != nil {
+		return canceled, nil
+	}
+	if allowed {
+		return in.Options.choose("allow_once"), nil
 	}
 	return t.propose(ctx, c, in.Options), nil
-}
-
-func (t *turn) outcome(o options, err error) any {
-	if err != nil {
-		return canceled
-	}
-	return o.choose("allow_once")
 }
 
 // allowed reports whether the capabilities name a call, and publishes its request if they

@@ -74,8 +74,15 @@ func (a *Agent) take(ctx context.Context, thread string) (*session, error) {
 			s = &session{thread: thread, program: p, busy: true, free: make(chan struct{})}
 			a.sessions[thread] = s
 			a.mu.Unlock()
-			if err := a.open(ctx, s); err != nil {
-				a.drop(s)
+			err := a.open(ctx, s)
+			if err != nil { // the thread gets a new session
+				a.mu.Lock()
+				if a.sessions[thread] == s {
+					delete(a.sessions, thread)
+				}
+				s.busy = false
+				close(s.free)
+				a.mu.Unlock()
 				return nil, err
 			}
 			return s, nil
@@ -126,17 +133,6 @@ func (a *Agent) release(s *session) {
 			a.o.Log.Debug("session not closed", "err", err)
 		}
 	}
-}
-
-// drop removes a session that failed; its thread gets a new one.
-func (a *Agent) drop(s *session) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.sessions[s.thread] == s {
-		delete(a.sessions, s.thread)
-	}
-	s.busy = false
-	close(s.free)
 }
 
 // open opens the session of a thread: it resumes or loads the one that it had, if the
@@ -209,9 +205,9 @@ func (p *program) fault(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case p.ended() && !errors.Is(p.conn.Err(), acp.ErrEnded):
-		return faultOf(p.explain(err), "the agent program broke its protocol: %v", p.conn.Err())
+		return faultOf(p.process.Explain(err), "the agent program broke its protocol: %v", p.conn.Err())
 	case p.ended():
-		return faultOf(p.explain(err), "the agent program ended while it worked on this")
+		return faultOf(p.process.Explain(err), "the agent program ended while it worked on this")
 	case errors.Is(err, errSlow):
 		return faultOf(err, "the agent program did not answer in time")
 	case errors.Is(err, acp.ErrUnread):
@@ -219,5 +215,5 @@ func (p *program) fault(ctx context.Context, err error) error {
 	case errors.As(err, &refusal) && refusal.Code == acp.CodeAuthRequired:
 		return faultOf(err, "the agent program needs a login; start it once in a terminal to log in")
 	}
-	return faultOf(p.explain(err), "the agent program reported an error")
+	return faultOf(p.process.Explain(err), "the agent program reported an error")
 }

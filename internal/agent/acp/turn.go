@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -92,7 +93,8 @@ func (a *Agent) Solve(ctx context.Context, task *agent.Task) (agent.Solution, er
 	close(t.out)
 	publishing.Wait()
 	s.cost, s.tokens = t.usage.cost, t.usage.used
-	if t.closeCalls(err); err != nil {
+	t.closeCalls(err)
+	if err != nil {
 		return agent.Solution{}, err
 	}
 	return t.solution(reason)
@@ -381,10 +383,16 @@ func (t *turn) finish(err error) {
 	t.text.Reset()
 }
 
-// solution returns the answer.
 func (t *turn) solution(reason string) (agent.Solution, error) {
-	s := agent.Solution{Answer: strings.TrimSpace(t.answer), Stream: t.stream, Metadata: t.usage.metadata()}
-	s.Metadata["agent"] = t.session.program.name
+	s := agent.Solution{Answer: strings.TrimSpace(t.answer), Stream: t.stream, Metadata: map[string]any{"agent": t.session.program.name}}
+	u := &t.usage
+	tokens := u.tokens()
+	if tokens > 0 {
+		s.Metadata["tokens"] = tokens
+	}
+	if u.currency != "" {
+		s.Metadata["cost"], s.Metadata["currency"] = math.Round((u.cost-u.start)*1e6)/1e6, u.currency
+	}
 	if reason != "end_turn" {
 		s.Metadata["stop_reason"] = reason
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -115,17 +114,6 @@ type usage struct {
 // the growth of the context.
 func (u *usage) tokens() int64 { return max(u.reported, u.used-u.before) }
 
-func (u *usage) metadata() map[string]any {
-	m := make(map[string]any)
-	if n := u.tokens(); n > 0 {
-		m["tokens"] = n
-	}
-	if u.currency != "" {
-		m["cost"], m["currency"] = math.Round((u.cost-u.start)*1e6)/1e6, u.currency
-	}
-	return m
-}
-
 // checkLimitsLocked ends the question if it has used more than it may.
 func (t *turn) checkLimitsLocked() {
 	var err error
@@ -163,14 +151,4 @@ func object(members ...any) json.RawMessage {
 	}
 	out.WriteByte('}')
 	return out.Bytes()
-}
-
-// clean returns JSON of the program in a form that an envelope takes: without duplicate
-// keys and lone surrogates, and not too deep. nil: it is too deep.
-func clean(raw json.RawMessage) json.RawMessage {
-	doc, err := protocol.ParseForeignJSON(raw, protocol.MaxDepth-8) // of the payload around it
-	if err != nil {
-		return nil
-	}
-	return doc.Root().Raw()
 }

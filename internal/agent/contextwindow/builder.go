@@ -134,7 +134,12 @@ func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, err
 		b.question, b.cache = in.Question, nil // summaries depend on the question
 	}
 	l := &layout{goal: in.Goal, limit: b.opts.Utilization.of(in.Budget)}
-	if l.addFixed(in.System, in.Question); l.tokens > l.limit {
+	l.fixed = EstimateMessage(&llm.Message{Text: in.Question})
+	if in.System != "" {
+		l.fixed += EstimateMessage(&llm.Message{Text: in.System})
+	}
+	l.tokens = l.fixed
+	if l.tokens > l.limit {
 		return nil, Meta{}, fmt.Errorf("%w: the system prompt and the question have %d tokens, the budget is %d", ErrTooLarge, l.tokens, l.limit)
 	}
 	l.addHistory(in.History)
@@ -160,12 +165,16 @@ func (b *Builder) addRecords(l *layout, records []Record) {
 		s := step{record: &records[i]}
 		var answers []answer
 		s.message, answers = turnOf(s.record)
-		if !isEmpty(&s.message) {
+		if s.message.Text != "" || len(s.message.Calls) > 0 || len(s.message.Opaque.Data) > 0 { // an empty message is not sent: providers reject it
 			s.tokens = EstimateMessage(&s.message)
 		}
 		s.results = make([]result, len(answers))
 		for j, a := range answers {
-			key, res := resultKey{i, j}, resultOf(s.record, a.at)
+			var res *Result
+			if a.at >= 0 && a.at < len(s.record.Results) {
+				res = &s.record.Results[a.at]
+			}
+			key := resultKey{i, j}
 			src := b.cache[key]
 			if src == nil || !src.matches(a.tool, res) {
 				src = newSource(a.tool, res)

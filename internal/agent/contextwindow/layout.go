@@ -44,15 +44,6 @@ type result struct {
 	callID string
 }
 
-// addFixed adds the parts that are never cut.
-func (l *layout) addFixed(system, question string) {
-	l.fixed = EstimateMessage(&llm.Message{Text: question})
-	if system != "" {
-		l.fixed += EstimateMessage(&llm.Message{Text: system})
-	}
-	l.tokens = l.fixed
-}
-
 func (l *layout) addHistory(messages []llm.Message) {
 	for i := range messages {
 		if i == 0 || messages[i].Role == llm.User {
@@ -222,7 +213,6 @@ func (l *layout) setNotice(text string) {
 	}
 }
 
-// messages returns the messages of the context.
 func (l *layout) messages(in Input) []llm.Message {
 	var out []llm.Message
 	if in.System != "" {

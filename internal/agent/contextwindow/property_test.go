@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -37,7 +38,7 @@ func check(t rapid.TB, in Input, messages []llm.Message, meta Meta) {
 	}
 	kept := len(in.History) - meta.History
 	for i, m := range messages[:kept] {
-		if !containsMessage(in.History, m) {
+		if !slices.ContainsFunc(in.History, func(h llm.Message) bool { return reflect.DeepEqual(h, m) }) {
 			t.Errorf("history %d is %+v", i, m)
 		}
 	}
@@ -45,15 +46,6 @@ func check(t rapid.TB, in Input, messages []llm.Message, meta Meta) {
 		t.Errorf("in place of the question is %+v", q)
 	}
 	checkSteps(t, in, messages[kept+1:], meta)
-}
-
-func containsMessage(all []llm.Message, m llm.Message) bool {
-	for _, h := range all {
-		if reflect.DeepEqual(h, m) {
-			return true
-		}
-	}
-	return false
 }
 
 // recount returns the estimate of all messages.

@@ -55,7 +55,15 @@ func newSource(tool string, res *Result) *source {
 	s := &source{tool: tool, missing: res == nil, body: "no result"}
 	if res != nil {
 		s.result, s.ok = *res, res.OK()
-		s.body = strings.ToValidUTF8(res.content(), "\uFFFD")
+		text := res.Text
+		switch {
+		case s.ok || strings.Contains(text, res.Error):
+		case text == "":
+			text = res.Error
+		default:
+			text = res.Error + "\n" + text
+		}
+		s.body = strings.ToValidUTF8(text, "\uFFFD")
 	}
 	s.chars = utf8.RuneCountInString(s.body)
 	s.bodyTokens = EstimateTokens(s.body)
@@ -68,17 +76,6 @@ func (s *source) matches(tool string, res *Result) bool {
 		return false
 	}
 	return res == nil || s.result == *res
-}
-
-// content returns the text of a result, with the error of a failure.
-func (r *Result) content() string {
-	switch {
-	case r.OK() || r.Error == "" || strings.Contains(r.Text, r.Error):
-		return r.Text
-	case r.Text == "":
-		return r.Error
-	}
-	return r.Error + "\n" + r.Text
 }
 
 // isLarge reports whether planning shows the result in part.

@@ -52,14 +52,6 @@ func callOf(r *Record, i int) int {
 	return -1
 }
 
-// resultOf returns result i, or nil.
-func resultOf(r *Record, i int) *Result {
-	if i < 0 || i >= len(r.Results) {
-		return nil
-	}
-	return &r.Results[i]
-}
-
 // madeTurn returns a message made of the thought and the calls.
 func madeTurn(r *Record) (llm.Message, []answer) {
 	msg := llm.Message{Role: llm.Assistant, Text: r.Thought}
@@ -71,7 +63,8 @@ func madeTurn(r *Record) (llm.Message, []answer) {
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		id := c.ID
-		for n := i; id == "" || hasID(msg.Calls[:i], id); n += len(r.Calls) {
+		taken := func(c llm.ToolCall) bool { return c.ID == id }
+		for n := i; id == "" || slices.ContainsFunc(msg.Calls[:i], taken); n += len(r.Calls) {
 			id = madeID(r, n)
 		}
 		msg.Calls[i] = llm.ToolCall{ID: id, Name: c.Tool, Arguments: c.Arguments}
@@ -83,15 +76,5 @@ func madeTurn(r *Record) (llm.Message, []answer) {
 	return msg, answers
 }
 
-func hasID(calls []llm.ToolCall, id string) bool {
-	return slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.ID == id })
-}
-
 // madeID returns an id for a call without one.
 func madeID(r *Record, call int) string { return fmt.Sprintf("step%d_call%d", r.Index, call) }
-
-// isEmpty reports whether the message has no content. Providers reject such
-// messages.
-func isEmpty(m *llm.Message) bool {
-	return m.Text == "" && len(m.Calls) == 0 && len(m.Opaque.Data) == 0
-}

@@ -94,7 +94,10 @@ func (t *Classifier) Observe(env *protocol.Envelope, welcome func() protocol.Wel
 	switch {
 	case env.Kind == protocol.KindSystemPresence:
 		t.participants = welcome().Participants
-		t.forget(env)
+		var p protocol.Presence
+		if json.Unmarshal(env.Payload, &p) == nil && p.Event == protocol.PresenceLeave {
+			delete(t.agents, p.Participant.ID)
+		}
 	case env.Kind == protocol.KindSystemWelcome:
 		t.participants = welcome().Participants
 	case env.Kind == protocol.KindReasoningStart && env.From == t.you:
@@ -124,14 +127,6 @@ func (t *Classifier) answersAChat(env *protocol.Envelope) bool {
 	})
 }
 
-// forget drops the state of a participant that left.
-func (t *Classifier) forget(env *protocol.Envelope) {
-	var p protocol.Presence
-	if json.Unmarshal(env.Payload, &p) == nil && p.Event == protocol.PresenceLeave {
-		delete(t.agents, p.Participant.ID)
-	}
-}
-
 // IsQuestion reports whether a chat is a question for this agent.
 func (t *Classifier) IsQuestion(env *protocol.Envelope) bool { return t.WhyIgnored(env) == "" }
 
@@ -152,8 +147,13 @@ func (t *Classifier) WhyIgnored(env *protocol.Envelope) string {
 		return "it answers the agent's own question"
 	case t.Names(env) && !t.isAgent(env.From):
 		return ""
+	case t.Names(env) && t.depth.of(env.ID) >= t.hops:
+		return "an agent asks, beyond the bound of hops"
+	case t.Names(env) && t.rateGuard[env.From] >= maxAgentQuestions:
+		return "this agent has had all its answers, until a person sends a chat"
 	case t.Names(env):
-		return t.whyNoMore(env)
+		t.rateGuard[env.From]++
+		return ""
 	case env.Context != "":
 		return "it is in a context, and does not name the agent"
 	case t.isAgent(env.From):
@@ -184,18 +184,6 @@ func (t *Classifier) answersMe(env *protocol.Envelope) bool {
 // allows that.
 func (t *Classifier) Names(env *protocol.Envelope) bool {
 	return env.AddressedTo(t.you) || t.mode != Addressed && textutil.Mentions(ChatText(env), t.names...)
-}
-
-// whyNoMore returns why not to answer another question of an agent; "": it is answered, and counts.
-func (t *Classifier) whyNoMore(env *protocol.Envelope) string {
-	if t.depth.of(env.ID) >= t.hops {
-		return "an agent asks, beyond the bound of hops"
-	}
-	if t.rateGuard[env.From] >= maxAgentQuestions {
-		return "this agent has had all its answers, until a person sends a chat"
-	}
-	t.rateGuard[env.From]++
-	return ""
 }
 
 // AllowsPart reports whether to reason about another part for an agent, and

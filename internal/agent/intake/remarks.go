@@ -89,24 +89,21 @@ func (b *RemarkBox) NoteOwn(id protocol.ID) {
 func (b *RemarkBox) Add(m Remark) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	m.Asks = m.Asks || endsWithQuestion(m.Text) && slices.ContainsFunc(m.Answers, func(id protocol.ID) bool { return slices.Contains(b.own, id) })
+	asks := strings.HasSuffix(m.Text, "?") || strings.HasSuffix(m.Text, "？")
+	m.Asks = m.Asks || asks && slices.ContainsFunc(m.Answers, func(id protocol.ID) bool { return slices.Contains(b.own, id) })
 	b.unread = append(b.unread, m)
 	b.bytes += len(m.Text)
 	for len(b.unread) > maxRemarks || b.bytes > maxBytes {
-		b.dropOldestLocked()
+		count, most := make(map[protocol.ParticipantID]int), 0
+		for i := range b.unread {
+			count[b.unread[i].From]++
+			most = max(most, count[b.unread[i].From])
+		}
+		i := slices.IndexFunc(b.unread, func(m Remark) bool { return count[m.From] == most })
+		b.bytes -= len(b.unread[i].Text)
+		b.unread = slices.Delete(b.unread, i, i+1)
+		b.dropped++
 	}
-}
-
-func (b *RemarkBox) dropOldestLocked() {
-	count, most := make(map[protocol.ParticipantID]int), 0
-	for i := range b.unread {
-		count[b.unread[i].From]++
-		most = max(most, count[b.unread[i].From])
-	}
-	i := slices.IndexFunc(b.unread, func(m Remark) bool { return count[m.From] == most })
-	b.bytes -= len(b.unread[i].Text)
-	b.unread = slices.Delete(b.unread, i, i+1)
-	b.dropped++
 }
 
 // Take returns the unread remarks, oldest first, and the number of dropped
@@ -124,10 +121,6 @@ func (b *RemarkBox) Waiting() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.unread) > 0
-}
-
-func endsWithQuestion(text string) bool {
-	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
 }
 
 // head precedes the remarks in a planner's input.

@@ -71,9 +71,11 @@ func (c *Client) withRetry(ctx context.Context, body any, ask func(payload []byt
 		if !again {
 			return refusal
 		}
-		c.log().LogAttrs(ctx, slog.LevelWarn, "model busy, asking again",
-			slog.String("provider", c.Provider), slog.Int("status", refusal.Status), slog.String("code", refusal.Code),
-			slog.Int("attempt", attempt), slog.Duration("wait", wait))
+		if c.Logger != nil {
+			c.Logger.LogAttrs(ctx, slog.LevelWarn, "model busy, asking again",
+				slog.String("provider", c.Provider), slog.Int("status", refusal.Status), slog.String("code", refusal.Code),
+				slog.Int("attempt", attempt), slog.Duration("wait", wait))
+		}
 		if err := c.Retry.sleep(ctx, wait); err != nil {
 			return fmt.Errorf("wait for %s: %w", c.Provider, err)
 		}
@@ -124,13 +126,6 @@ func (c *Client) send(ctx context.Context, path string, payload []byte) (*http.R
 	}
 	hc.CheckRedirect = sameHostRedirect(hc.CheckRedirect)
 	return hc.Do(req)
-}
-
-func (c *Client) log() *slog.Logger {
-	if c.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return c.Logger
 }
 
 func orDefault(d, def time.Duration) time.Duration {

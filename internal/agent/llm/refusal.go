@@ -49,20 +49,14 @@ func (c *Client) refusal(resp *http.Response, s *stream) *Error {
 		code, message = c.ParseError(resp.StatusCode, body)
 	}
 	if code == "" && message == "" {
-		message = plain(body)
+		text := strings.TrimSpace(strings.ToValidUTF8(string(body), "�"))
+		if !strings.HasPrefix(text, "<") { // an HTML page is no message
+			message = text
+		}
 	}
 	e := c.Refusal(resp.StatusCode, code, message)
 	e.RetryAfter = retryAfter(resp.Header, c.Retry.now())
 	return e
-}
-
-// plain returns a body as a message, or "" for an HTML page.
-func plain(body []byte) string {
-	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "�"))
-	if strings.HasPrefix(text, "<") {
-		return ""
-	}
-	return text
 }
 
 // masked is an error with the secrets masked in its text.

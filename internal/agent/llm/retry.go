@@ -13,7 +13,8 @@ const (
 	defaultAttempts = 4
 	defaultMin      = 500 * time.Millisecond
 	defaultMax      = 20 * time.Second
-	defaultMaxWait  = time.Minute
+
+	maxWait = time.Minute // the longest wait that a server may request
 )
 
 // Retry configures the number and the timing of the attempts. The maximum wait
@@ -22,9 +23,6 @@ const (
 type Retry struct {
 	Attempts int           // in total, including the first; 0 means 4
 	Min, Max time.Duration // 0 means 500 ms and 20 s
-	// MaxWait is the longest wait that a server may request. If it requests
-	// more, there is no further attempt. 0 means a minute.
-	MaxWait time.Duration
 
 	Rand  func() float64                             // in [0,1); nil means math/rand
 	Sleep func(context.Context, time.Duration) error // nil waits in real time
@@ -39,9 +37,7 @@ func (r Retry) nextWait(attempt int, refusal *Error) (time.Duration, bool) {
 		attempts = defaultAttempts
 	}
 	switch {
-	case !refusal.Temporary() || attempt >= attempts:
-		return 0, false
-	case refusal.RetryAfter > orDefault(r.MaxWait, defaultMaxWait):
+	case !refusal.Temporary() || attempt >= attempts || refusal.RetryAfter > maxWait:
 		return 0, false
 	case refusal.RetryAfter > 0:
 		return refusal.RetryAfter, true

@@ -54,21 +54,14 @@ func (r *reader) next() (ServerEvent, error) {
 		case len(line) > 0:
 			r.err = r.field(line)
 		case r.hasData:
-			return r.dispatch(), nil
+			ev := ServerEvent{Name: r.name, Data: append([]byte{}, r.data...)} // never nil
+			r.name, r.data, r.hasData = "", r.data[:0], false
+			return ev, nil
 		default:
 			r.name = ""
 		}
 	}
 	return ServerEvent{}, r.err
-}
-
-func (r *reader) dispatch() ServerEvent {
-	ev := ServerEvent{Name: r.name, Data: bytes.Clone(r.data)}
-	if ev.Data == nil {
-		ev.Data = []byte{}
-	}
-	r.name, r.data, r.hasData = "", r.data[:0], false
-	return ev
 }
 
 // field parses a non-empty line.

@@ -59,7 +59,15 @@ func (s *stream) accept(contentType string) error {
 	}
 	switch {
 	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
-		return s.readJSON()
+		body, err := io.ReadAll(io.LimitReader(s, maxJSON+1))
+		if err != nil {
+			return err
+		}
+		if len(body) > maxJSON {
+			return fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxJSON>>20)
+		}
+		s.json, s.isJSON = body, true
+		return nil
 	case kind == "text/html":
 		return s.webPage()
 	}
@@ -71,18 +79,6 @@ func (s *stream) accept(contentType string) error {
 // with status 200, too.
 func (s *stream) webPage() *Error {
 	return s.client.Refusal(0, "server_error", "it is a web page, not a model's answer; is the base URL right?")
-}
-
-func (s *stream) readJSON() error {
-	body, err := io.ReadAll(io.LimitReader(s, maxJSON+1))
-	if err != nil {
-		return err
-	}
-	if len(body) > maxJSON {
-		return fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxJSON>>20)
-	}
-	s.json, s.isJSON = body, true
-	return nil
 }
 
 // next returns the next event; the caller owns its Data. At the end of the body
@@ -124,19 +120,14 @@ func (s *stream) Read(p []byte) (int, error) {
 	if s.left < 0 {
 		return 0, fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxAnswer>>20)
 	}
-	if err != nil && err != io.EOF {
-		return n, s.cutOff(err)
+	if err == nil || err == io.EOF {
+		return n, err
 	}
-	return n, err
-}
-
-// cutOff returns the reason why an answer ended early.
-func (s *stream) cutOff(err error) error {
 	err = s.explain(err)
 	if s.ctx.Err() != nil || errors.Is(err, errClosed) {
-		return err
+		return n, err
 	}
-	return fmt.Errorf("%w: %w", ErrTruncated, err)
+	return n, fmt.Errorf("%w: %w", ErrTruncated, err)
 }
 
 // explain returns the reason why the connection failed: the end of the caller's

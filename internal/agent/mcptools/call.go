@@ -27,7 +27,10 @@ func (s *server) await(ctx context.Context, ended *mcp.ClientSession) (*mcp.Clie
 		}
 		if session != nil { // the keeper has not noticed its end yet
 			back = s.gone(session)
-			s.report(session)
+			select { // a server may close its input and continue to run: the keeper ends it
+			case s.broken <- session:
+			default:
+			}
 		}
 		select {
 		case <-back:
@@ -46,15 +49,6 @@ func (s *server) gone(session *mcp.ClientSession) chan struct{} {
 		s.session, s.back = nil, make(chan struct{})
 	}
 	return s.back
-}
-
-// report notifies the keeper that a session is unusable, in case it has not
-// ended: a server may close its input and continue to run.
-func (s *server) report(session *mcp.ClientSession) {
-	select {
-	case s.broken <- session:
-	default:
-	}
 }
 
 // maxSessions bounds the sessions that one call tries.
@@ -87,7 +81,8 @@ func (s *server) do(ctx context.Context, op Op) (Result, error) {
 }
 
 func doOnce(ctx context.Context, session *mcp.ClientSession, op Op) (Result, error) {
-	ctx, keep := withCapture(ctx)
+	keep := new(capture)
+	ctx = context.WithValue(ctx, captureKey{}, keep)
 	res, err := op(ctx, session)
 	if raw := keep.raw(); raw != nil {
 		result := ResultOf(raw)
@@ -123,14 +118,8 @@ func callError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, ErrServerGone), errors.Is(err, errInput), errors.As(err, &answer):
 		return err
-	case errors.As(err, &refusal) && !isTransport(refusal):
-		return err
+	case errors.As(err, &refusal) && (refusal.Code != -32005 || refusal.Message != "rejected by transport"):
+		return err // of the server: the other one is the SDK's, for a request that did not reach a server
 	}
 	return fmt.Errorf("%w: %w", ErrServerGone, err)
-}
-
-// isTransport reports whether the error comes from the SDK and not from the
-// server: the SDK returns it for a request that did not reach a server.
-func isTransport(e *jsonrpc.Error) bool {
-	return e.Code == -32005 && e.Message == "rejected by transport"
 }

@@ -34,19 +34,14 @@ func (c *command) Connect(context.Context) (mcp.Connection, error) {
 		return nil, err
 	}
 	c.process = p
-	return (&mcp.IOTransport{Reader: messagesOf(p), Writer: p, MaxLineLength: maxLine}).Connect(context.Background())
-}
-
-// messagesOf returns the messages in the output of a server. Lines that are none, such
-// as a banner, are left out; the SDK would end the connection.
-func messagesOf(p *Process) io.ReadCloser {
-	r, w := io.Pipe()
+	// Lines that are no messages, such as a banner, are left out; the SDK would end the connection.
+	messages, w := io.Pipe()
 	go func() { // ends with the output; Close of the process ends that
 		err := copyMessages(w, p)
 		_ = w.CloseWithError(err)
 		_, _ = io.Copy(io.Discard, p.Stdout)
 	}()
-	return r
+	return (&mcp.IOTransport{Reader: messages, Writer: p, MaxLineLength: maxLine}).Connect(context.Background())
 }
 
 // errLongLine means that a line exceeds maxLine.

@@ -65,13 +65,6 @@ func (o *operations) begin(ctx context.Context) (_ context.Context, done func())
 	}
 }
 
-// keepBody adds the body of an HTTP response to the operation of its request.
-func keepBody(ctx context.Context, t *tee) {
-	if keep, ok := ctx.Value(operationKey{}).(func(*tee)); ok {
-		keep(t)
-	}
-}
-
 // keep keeps the params of a question that arrived over pipes: the SDK loses the order of
 // the fields of a form.
 func (o *operations) keep(params json.RawMessage) {

@@ -110,15 +110,15 @@ func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 func (p *Process) Close() error {
 	p.once.Do(func() {
 		_ = p.stdin.Close()
-		if !within(p.grace, p.exited) {
+		if !p.waitFor(p.exited) {
 			terminateGroup(p.cmd.Process.Pid)
-			if !within(p.grace, p.exited) {
+			if !p.waitFor(p.exited) {
 				killGroup(p.cmd.Process.Pid)
 			}
 		}
 		<-p.exited
 		if p.drained {
-			_ = within(p.grace, p.stdout.ended)
+			_ = p.waitFor(p.stdout.ended)
 		}
 		_ = p.stdout.Close()
 	})
@@ -140,8 +140,9 @@ func (p *Process) ExitCode() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-func within(d time.Duration, ended <-chan struct{}) bool {
-	timer := time.NewTimer(d)
+// waitFor waits for an end, at most for the grace period, and reports whether it came.
+func (p *Process) waitFor(ended <-chan struct{}) bool {
+	timer := time.NewTimer(p.grace)
 	defer timer.Stop()
 	select {
 	case <-ended:

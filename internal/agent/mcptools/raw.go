@@ -28,11 +28,6 @@ type capture struct {
 
 type captureKey struct{}
 
-func withCapture(ctx context.Context) (context.Context, *capture) {
-	c := new(capture)
-	return context.WithValue(ctx, captureKey{}, c), c
-}
-
 func captureOf(ctx context.Context) *capture {
 	c, _ := ctx.Value(captureKey{}).(*capture)
 	return c
@@ -196,7 +191,7 @@ func (e *serverError) As(target any) bool {
 	return ok
 }
 
-// captureBody adds the body of a response to the capture of its call.
+// captureBody adds the body of a response to the capture and the operation of its call.
 func captureBody(ctx context.Context, resp *http.Response) {
 	keep := captureOf(ctx)
 	if keep == nil {
@@ -208,7 +203,9 @@ func captureBody(ctx context.Context, resp *http.Response) {
 	}
 	t := &tee{ReadCloser: resp.Body, events: kind == "text/event-stream"}
 	resp.Body = t
-	keepBody(ctx, t)
+	if add, ok := ctx.Value(operationKey{}).(func(*tee)); ok {
+		add(t)
+	}
 	keep.mu.Lock()
 	defer keep.mu.Unlock()
 	keep.bodies = append(keep.bodies, t)

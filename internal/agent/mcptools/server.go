@@ -199,7 +199,19 @@ func (s *server) supervise(ctx context.Context) {
 		if time.Since(started) > stableUptime {
 			pause = s.opts.MinBackoff
 		}
-		again := s.restart(ctx, &pause)
+		again := false
+		for !again {
+			s.log.Warn("tool server lost; starting it again", "in", pause)
+			if !sleep(ctx, jitter(pause)) {
+				break
+			}
+			pause = min(2*pause, s.opts.MaxBackoff)
+			err := s.start(ctx)
+			again = err == nil
+			if !again {
+				s.log.Warn("tool server does not start", "err", err)
+			}
+		}
 		s.retired.Go(rest)
 		if !again {
 			return
@@ -210,22 +222,6 @@ func (s *server) supervise(ctx context.Context) {
 			s.notice(promptsChanged, nil)
 			s.notice(resourcesChanged, nil)
 		}
-	}
-}
-
-// restart starts the server until it runs, and reports whether it does.
-func (s *server) restart(ctx context.Context, pause *time.Duration) bool {
-	for {
-		s.log.Warn("tool server lost; starting it again", "in", *pause)
-		if !sleep(ctx, jitter(*pause)) {
-			return false
-		}
-		*pause = min(2**pause, s.opts.MaxBackoff)
-		err := s.start(ctx)
-		if err == nil {
-			return true
-		}
-		s.log.Warn("tool server does not start", "err", err)
 	}
 }
 

@@ -21,25 +21,13 @@ func parse(raw json.RawMessage) (c capability, ok bool) {
 	return c, ok
 }
 
-// capabilityKind returns the kind pattern of a capability; "" for a denial.
-func capabilityKind(raw json.RawMessage) string {
-	c, ok := parse(raw)
-	if !ok || c.Deny {
-		return ""
-	}
-	return c.Kind
-}
-
 // IsAgent reports whether a capability names the reasoning kinds explicitly. The protocol
 // does not mark agents otherwise.
 func IsAgent(capabilities []json.RawMessage) bool {
-	return slices.ContainsFunc(capabilities, func(c json.RawMessage) bool {
-		switch kind := capabilityKind(c); kind {
-		case "reasoning/cancel", "reasoning.cancel": // granted to people who stop agents
-			return false
-		default:
-			return strings.HasPrefix(kind, "reasoning")
-		}
+	return slices.ContainsFunc(capabilities, func(raw json.RawMessage) bool {
+		c, ok := parse(raw)
+		stops := c.Kind == "reasoning/cancel" || c.Kind == "reasoning.cancel" // granted to people who stop agents
+		return ok && !c.Deny && !stops && strings.HasPrefix(c.Kind, "reasoning")
 	})
 }
 
@@ -83,7 +71,9 @@ func namesTool(payload json.RawMessage, tool string) bool {
 		}
 	}
 	for key, value := range params {
-		if key != "name" || !slices.ContainsFunc(texts(value), func(pattern string) bool { return globMatches(pattern, tool) }) {
+		if key != "name" || !slices.ContainsFunc(texts(value), func(pattern string) bool {
+			return !strings.ContainsAny(pattern, `!/?[\{`) && starMatches(pattern, tool) // only * is special
+		}) {
 			return false
 		}
 	}
@@ -113,11 +103,6 @@ func excludes(pattern json.RawMessage, name string) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(p string) bool {
 		return strings.HasPrefix(p, "/") || strings.ContainsAny(p, `!?[\{`) || strings.Count(p, "*") > 1 || starMatches(p, name)
 	})
-}
-
-// globMatches compares a name with a pattern in which only * is special.
-func globMatches(pattern, name string) bool {
-	return !strings.ContainsAny(pattern, `!/?[\{`) && starMatches(pattern, name)
 }
 
 func starMatches(pattern, name string) bool {

@@ -62,21 +62,17 @@ func RequestID(env *protocol.Envelope) json.RawMessage {
 func Response(id, result json.RawMessage, fault *client.RPCError) json.RawMessage {
 	name, value := "result", result
 	if fault != nil {
-		name, value = "error", marshalFault(fault)
+		var err error
+		name = "error"
+		value, err = json.Marshal(fault)
+		if err != nil { // its data is not valid JSON
+			value, _ = json.Marshal(client.RPCError{Code: fault.Code, Message: fault.Message}) // cannot fail
+		}
 	}
 	payload := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
 	payload = append(append(payload, `,"`...), name...)
 	payload = append(append(payload, `":`...), value...)
 	return append(payload, '}')
-}
-
-// marshalFault drops data that is not valid JSON.
-func marshalFault(fault *client.RPCError) json.RawMessage {
-	raw, err := json.Marshal(fault)
-	if err != nil {
-		raw, _ = json.Marshal(client.RPCError{Code: fault.Code, Message: fault.Message}) // cannot fail
-	}
-	return raw
 }
 
 // RespondTo returns the mcp.response to a request, addressed to its sender.

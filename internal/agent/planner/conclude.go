@@ -105,19 +105,12 @@ func sentenceOf(s string) string {
 			return s[:i+utf8.RuneLen(r)]
 		case '.', '!', '?', '…':
 			next := strings.TrimLeft(s[i+utf8.RuneLen(r):], `*_)"'”’`)
-			if startsSentence(next) {
+			word := strings.TrimLeft(next, " \t")
+			first, _ := utf8.DecodeRuneInString(word)
+			if word != "" && word != next && !unicode.IsLower(first) {
 				return s[:len(s)-len(next)]
 			}
 		}
 	}
 	return s
-}
-
-func startsSentence(after string) bool {
-	rest := strings.TrimLeft(after, " \t")
-	if rest == after || rest == "" {
-		return false
-	}
-	r, _ := utf8.DecodeRuneInString(rest)
-	return !unicode.IsLower(r)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
@@ -52,9 +53,12 @@ type Opened struct {
 
 // Open opens the decider. Its errors name the invalid option.
 func Open(o Options) (*Opened, error) {
-	name, service := o.ModelName, o.usesService()
+	// The options or the environment select a Reasoning API; a model that is named takes
+	// precedence over the environment.
+	name, named := o.ModelName, o.ModelName+o.BaseURL != ""
+	service := o.Reasoner != "" || !named && o.Getenv != nil && (o.Getenv(reasoner.EnvTransport) != "" || o.Getenv(reasoner.EnvURL) != "")
 	switch {
-	case service && name+o.BaseURL != "":
+	case service && named:
 		return nil, errors.New("a reasoning service decides by itself: name it, or a model, not both")
 	case name == "" && !service && o.BaseURL != "":
 		return nil, errors.New("a base URL is of no use without the model's name")
@@ -73,8 +77,18 @@ func Open(o Options) (*Opened, error) {
 		opened.Decider = o.Rules
 		return opened, nil
 	default:
-		if err := o.openModels(name); err != nil {
+		settings := models.Options{BaseURL: o.BaseURL, API: o.API, Getenv: o.Getenv, Logger: o.Logger}
+		model, err := models.Open(name, settings)
+		if err != nil {
 			return nil, err
+		}
+		o.Model = o.Telemetry.Model(model)
+		if o.SummarizationModel != "" {
+			summarizer, err := models.Open(o.SummarizationModel, settings.For(o.SummarizationModel, name))
+			if err != nil {
+				return nil, fmt.Errorf("summarization: %w", err)
+			}
+			o.Summarizer = contextwindow.SummarizeBy(o.Telemetry.Model(summarizer))
 		}
 		opened.Decider = NewModel(o.ModelOptions)
 	}
@@ -82,23 +96,4 @@ func Open(o Options) (*Opened, error) {
 		opened.Decider = WithFallback(opened.Decider, o.Rules)
 	}
 	return opened, nil
-}
-
-// openModels opens the model that decides, and the one that summarizes.
-func (o *Options) openModels(name string) error {
-	settings := models.Options{BaseURL: o.BaseURL, API: o.API, Getenv: o.Getenv, Logger: o.Logger}
-	model, err := models.Open(name, settings)
-	if err != nil {
-		return err
-	}
-	o.Model = o.Telemetry.Model(model)
-	if o.SummarizationModel == "" {
-		return nil
-	}
-	summarizer, err := models.Open(o.SummarizationModel, settings.For(o.SummarizationModel, name))
-	if err != nil {
-		return fmt.Errorf("summarization: %w", err)
-	}
-	o.Summarizer = contextwindow.SummarizeBy(o.Telemetry.Model(summarizer))
-	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -202,7 +203,8 @@ func (s *State) repeats(c contextwindow.Call) bool {
 	if last == nil {
 		return false
 	}
-	if last.OK() && !calledSince(s.Steps[lastStep+1:]) {
+	calledSince := slices.ContainsFunc(s.Steps[lastStep+1:], func(r contextwindow.Record) bool { return len(r.Calls) > 0 })
+	if last.OK() && !calledSince {
 		return true
 	}
 	window = window[max(0, len(window)-loopWindow):]
@@ -210,16 +212,6 @@ func (s *State) repeats(c contextwindow.Call) bool {
 	for _, o := range window {
 		same[o]++
 		if o.key == key && same[o] >= loopRepeats {
-			return true
-		}
-	}
-	return false
-}
-
-// calledSince reports whether any step made a call.
-func calledSince(steps []contextwindow.Record) bool {
-	for i := range steps {
-		if len(steps[i].Calls) > 0 {
 			return true
 		}
 	}

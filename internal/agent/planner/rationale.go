@@ -41,7 +41,16 @@ func withRationale(raw json.RawMessage) (schema json.RawMessage, name, rest stri
 	for _, key := range unsupportedKeywords {
 		delete(fields, key)
 	}
-	rest = extractKeys(fields, combiningKeywords)
+	removed := make(map[string]json.RawMessage)
+	for _, key := range combiningKeywords {
+		if v, ok := fields[key]; ok {
+			removed[key] = v
+			delete(fields, key)
+		}
+	}
+	if len(removed) > 0 {
+		rest = string(llm.Marshal(removed))
+	}
 	var properties map[string]json.RawMessage
 	_ = json.Unmarshal(fields["properties"], &properties) // properties stays empty on an error
 	name = rationaleName
@@ -52,35 +61,17 @@ func withRationale(raw json.RawMessage) (schema json.RawMessage, name, rest stri
 		}
 	}
 	fields["type"] = json.RawMessage(`"object"`)
-	fields["properties"] = prependMember(fmt.Sprintf("%q:%s", name, rationaleSpec), fields["properties"], len(properties))
+	members := fmt.Sprintf("{%q:%s", name, rationaleSpec)
+	if len(properties) > 0 {
+		members += "," + string(bytes.TrimSpace(fields["properties"])[1:])
+	} else {
+		members += "}"
+	}
+	fields["properties"] = json.RawMessage(members)
 	var required []string
 	_ = json.Unmarshal(fields["required"], &required)
 	fields["required"] = llm.Marshal(append([]string{name}, required...))
 	return llm.Marshal(fields), name, rest
-}
-
-// extractKeys removes the keys and returns them as JSON text; "" if there were
-// none.
-func extractKeys(fields map[string]json.RawMessage, keys []string) string {
-	out := make(map[string]json.RawMessage)
-	for _, key := range keys {
-		if v, ok := fields[key]; ok {
-			out[key] = v
-			delete(fields, key)
-		}
-	}
-	if len(out) == 0 {
-		return ""
-	}
-	return string(llm.Marshal(out))
-}
-
-// prependMember inserts a member before the n members of an object.
-func prependMember(member string, object json.RawMessage, n int) json.RawMessage {
-	if n == 0 {
-		return json.RawMessage("{" + member + "}")
-	}
-	return json.RawMessage("{" + member + "," + string(bytes.TrimSpace(object)[1:]))
 }
 
 // splitArguments splits the arguments that a model wrote into the tool's own, which it

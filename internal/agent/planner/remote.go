@@ -55,10 +55,15 @@ func (r *Remote) Next(ctx context.Context, s State) (Decision, error) {
 // ask sends one request. again reports that the decision is a call that would
 // bring nothing new.
 func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest) (d Decision, again bool, err error) {
-	req.CorrelationID = r.newID()
+	req.CorrelationID = uuid.Must(uuid.NewV7()).String()
+	if r.NewID != nil {
+		req.CorrelationID = r.NewID()
+	}
 	resp, err := r.Client.AgentIntent(ctx, &req)
 	if ctx.Err() != nil {
-		r.cancel(ctx, req.CorrelationID)
+		canceling, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+		defer stop()
+		_, _ = r.Client.Cancel(canceling, req.CorrelationID) // best effort: the service has its own timeout
 		return d, false, fmt.Errorf("ask the reasoning service: %w", context.Cause(ctx))
 	}
 	var invalid *reasoner.ValidationError
@@ -90,21 +95,6 @@ func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest)
 	return d, d.Action == contextwindow.UseTools && s.Forced == "" && s.repeats(d.Calls[0]), nil
 }
 
-func (r *Remote) newID() string {
-	if r.NewID != nil {
-		return r.NewID()
-	}
-	return uuid.Must(uuid.NewV7()).String()
-}
-
-// cancel cancels a decision at the service. It is best effort: the service has
-// its own timeout.
-func (r *Remote) cancel(ctx context.Context, correlation string) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
-	defer stop()
-	_, _ = r.Client.Cancel(ctx, correlation)
-}
-
 // request converts the state to a request of the API.
 func (r *Remote) request(s *State) wire.AgentIntentRequest {
 	req := wire.AgentIntentRequest{
@@ -119,15 +109,28 @@ func (r *Remote) request(s *State) wire.AgentIntentRequest {
 	}
 	calls := 0
 	for _, step := range s.Steps {
-		req.History = append(req.History, items(&step)...)
 		calls += len(step.Calls)
+		if len(step.Calls) == 0 {
+			req.History = append(req.History, llm.Marshal(item{Step: step.Index, Reasoning: step.Thought}))
+		}
+		for i, c := range step.Calls {
+			it := item{Step: step.Index, Tool: c.Tool, Args: c.Arguments, Reasoning: c.Reason}
+			if i < len(step.Results) {
+				if res := step.Results[i]; res.OK() {
+					it.Result = &res.Text
+				} else {
+					it.Error = res.Error
+				}
+			}
+			req.History = append(req.History, llm.Marshal(it))
+		}
 	}
 	// The service counts calls; a step here may have several calls, or none.
 	req.MaxSteps = max(1, req.MaxSteps+calls-len(s.Steps))
 	return req
 }
 
-// item is one call of the records, in the form of the API's history.
+// item is one call of the records, or the thought of a step without calls, in the form of the API's history.
 type item struct {
 	Step      int             `json:"step"`
 	Tool      string          `json:"tool_name,omitempty"`
@@ -135,26 +138,6 @@ type item struct {
 	Result    *string         `json:"result,omitempty"`
 	Error     string          `json:"error,omitempty"`
 	Reasoning string          `json:"reasoning,omitempty"`
-}
-
-// items returns a step's calls, or its thought if it has none.
-func items(step *contextwindow.Record) []wire.HistoryItem {
-	if len(step.Calls) == 0 {
-		return []wire.HistoryItem{llm.Marshal(item{Step: step.Index, Reasoning: step.Thought})}
-	}
-	var out []wire.HistoryItem
-	for i, c := range step.Calls {
-		it := item{Step: step.Index, Tool: c.Tool, Args: c.Arguments, Reasoning: c.Reason}
-		if i < len(step.Results) {
-			if res := step.Results[i]; res.OK() {
-				it.Result = &res.Text
-			} else {
-				it.Error = res.Error
-			}
-		}
-		out = append(out, llm.Marshal(it))
-	}
-	return out
 }
 
 // conversation returns the earlier conversation as a memory state; nil if there
@@ -176,7 +159,6 @@ func conversation(history []llm.Message) json.RawMessage {
 	return llm.Marshal(map[string]any{"conversation": all})
 }
 
-// decisionOf returns the decision in a response.
 func decisionOf(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 	if resp.Status == wire.StatusError {
 		return Decision{}, fmt.Errorf("%w: %s: %s", ErrRemote, resp.Error, resp.Message)

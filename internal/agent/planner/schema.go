@@ -2,6 +2,7 @@ package planner
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func faults(err error) string {
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
 		if len(e.Causes) == 0 {
-			out = append(out, fmt.Sprintf("%s: %s", orRoot(e.InstanceLocation), e.Message))
+			out = append(out, fmt.Sprintf("%s: %s", cmp.Or(e.InstanceLocation, "the object"), e.Message))
 		}
 		for _, c := range e.Causes {
 			walk(c)
@@ -77,13 +78,6 @@ func faults(err error) string {
 	walk(invalid)
 	sort.Strings(out)
 	return fmt.Sprint(out)
-}
-
-func orRoot(pointer string) string {
-	if pointer == "" {
-		return "the object"
-	}
-	return pointer
 }
 
 // schemaCache holds compiled schemas. A full cache is cleared: a set of tools
@@ -104,9 +98,15 @@ func (c *schemaCache) get(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if s != nil {
 		return s, nil
 	}
-	s, err := compileSchema(raw)
+	doc, err := protocol.ParseJSON(raw, maxArgumentDepth)
+	if err == nil {
+		err = schemas.CheckNumbers(doc.Root())
+	}
+	if err == nil {
+		s, err = schemas.Compile(jsonschema.NewCompiler(), raw)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,20 +114,5 @@ func (c *schemaCache) get(raw json.RawMessage) (*jsonschema.Schema, error) {
 		c.m = make(map[string]*jsonschema.Schema)
 	}
 	c.m[string(raw)] = s
-	return s, nil
-}
-
-func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
-	doc, err := protocol.ParseJSON(raw, maxArgumentDepth)
-	if err == nil {
-		err = schemas.CheckNumbers(doc.Root())
-	}
-	var s *jsonschema.Schema
-	if err == nil {
-		s, err = schemas.Compile(jsonschema.NewCompiler(), raw)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("input schema: %w", err)
-	}
 	return s, nil
 }

@@ -3,7 +3,6 @@ package planner
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -12,13 +11,6 @@ import (
 
 // reasonerTime bounds one attempt of a Reasoning API, which queries a model.
 const reasonerTime = 2 * time.Minute
-
-// usesService reports whether the options or the environment select a Reasoning
-// API. A model that is named takes precedence over the environment.
-func (o *Options) usesService() bool {
-	named := o.ModelName+o.BaseURL != ""
-	return o.Reasoner != "" || !named && o.Getenv != nil && (o.Getenv(reasoner.EnvTransport) != "" || o.Getenv(reasoner.EnvURL) != "")
-}
 
 // openService opens the client of a Reasoning API. The scheme of
 // Options.Reasoner selects the transport; everything that the options do not
@@ -44,7 +36,11 @@ func openService(o *Options) (*Opened, error) {
 			settings.Retries = reasoner.NoRetries // a further attempt would wait for the same job
 		}
 		settings.WaitForQueue = true
-		settings.Waiting = waitingLog(o.Logger)
+		if o.Logger != nil {
+			settings.Waiting = func(err error) {
+				o.Logger.Warn("the decision waits for the queue of the reasoning service", "error", err)
+			}
+		}
 	}
 	c, err := reasoner.Open(settings)
 	if err != nil {
@@ -72,14 +68,4 @@ func setAddress(settings *reasoner.Options, address string) error {
 	}
 	settings.Transport = transport
 	return nil
-}
-
-// waitingLog returns a function that logs why a decision has to wait.
-func waitingLog(log *slog.Logger) func(error) {
-	if log == nil {
-		return nil
-	}
-	return func(err error) {
-		log.Warn("the decision waits for the queue of the reasoning service", "error", err)
-	}
 }

@@ -206,7 +206,11 @@ func (t *turn) request(ctx context.Context, goal contextwindow.Goal, system stri
 func (t *turn) ask(ctx context.Context, goal contextwindow.Goal, req llm.Request) (llm.Response, error) {
 	req.Effort, req.MaxTokens = t.m.opts.Effort, t.m.opts.MaxTokens
 	resp, begun, err := t.attempt(ctx, goal, req)
-	if err != nil && ctx.Err() == nil && brokenOff(err, begun) {
+	// An answer is broken off by an error of its transport, or of a server that became busy. Until an
+	// answer begins, the model's client itself repeats a request to a busy server.
+	var refusal *llm.Error
+	brokenOff := errors.Is(err, llm.ErrTruncated) || begun && errors.As(err, &refusal) && refusal.Temporary()
+	if brokenOff && ctx.Err() == nil {
 		t.m.log.Warn("the model's answer broke off; asking again", "error", err)
 		resp, _, err = t.attempt(ctx, goal, req)
 	}
@@ -241,12 +245,4 @@ func (t *turn) attempt(ctx context.Context, goal contextwindow.Goal, req llm.Req
 	}
 	resp, err = llm.Ask(ctx, t.m.opts.Model, req, watch)
 	return resp, begun, err
-}
-
-// brokenOff reports whether an answer ended by an error that may not occur again: of its transport,
-// or of a server that became busy. Until an answer begins, the model's client itself repeats a request
-// to a busy server.
-func brokenOff(err error, begun bool) bool {
-	var refusal *llm.Error
-	return errors.Is(err, llm.ErrTruncated) || begun && errors.As(err, &refusal) && refusal.Temporary()
 }

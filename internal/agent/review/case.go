@@ -234,9 +234,3 @@ func (l *labels) leaveToPeople() string {
 	}
 	return ""
 }
-
-// similarTo reports whether a proposed call is like another one: the same tool of the same host and, of
-// a command, the same program and subcommand.
-func similarTo(d, e *dossier) bool {
-	return d.Call.Tool == e.Call.Tool && d.Call.Host == e.Call.Host && slices.Equal(d.Labels.Programs, e.Labels.Programs)
-}

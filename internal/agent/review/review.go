@@ -140,7 +140,21 @@ func (r *Reviewer) Run(ctx context.Context) error {
 func (r *Reviewer) handle(env *protocol.Envelope) {
 	switch {
 	case env.Kind == protocol.KindMCPProposal && env.From != r.you:
-		r.admit(env)
+		// One proposer has at most a quarter of the room; its proposals that find none are left to people.
+		w := r.newWork(env)
+		admission := r.cases.Admit(env, w)
+		if admission == participant.Accepted {
+			r.full = false
+			r.runtime.Group.Go(func() { r.review(w) })
+			return
+		}
+		w.cancel(nil)
+		if admission == participant.Overloaded {
+			if !r.full {
+				r.log.Warn("proposals are left to people: too many are waiting", "from", env.From, "proposal", env.ID)
+			}
+			r.full = true
+		}
 	case env.Kind == protocol.KindMCPOpinion && env.From == r.you:
 		for _, id := range env.Correlation.IDs {
 			if w := r.cases.Get(id); w != nil && !w.answered.Load() {
@@ -181,26 +195,6 @@ func (r *Reviewer) newWork(env *protocol.Envelope) *work {
 	w := &work{proposal: *env, call: exchange.CallOf(env)}
 	w.ctx, w.cancel = context.WithCancelCause(r.runtime.Work)
 	return w
-}
-
-// admit accepts a proposal if there is room. One proposer has at most a quarter of it; the proposals
-// of one that has no room are left to people.
-func (r *Reviewer) admit(env *protocol.Envelope) {
-	w := r.newWork(env)
-	switch r.cases.Admit(env, w) {
-	case participant.Duplicate:
-		w.cancel(nil)
-		return
-	case participant.Overloaded:
-		w.cancel(nil)
-		if !r.full {
-			r.log.Warn("proposals are left to people: too many are waiting", "from", env.From, "proposal", env.ID)
-		}
-		r.full = true
-		return
-	}
-	r.full = false
-	r.runtime.Group.Go(func() { r.review(w) })
 }
 
 // catchUp judges the proposals that are pending and have no opinion of this participant, oldest first.
@@ -360,8 +354,12 @@ func (r *Reviewer) judge(w *work) opinion {
 	if about || r.opts.Model == nil {
 		return o
 	}
-	d := newDossier(&request)
-	r.complete(ctx, d, w)
+	d := newDossier(&request) // what is known elsewhere and cannot be read is absent
+	d.Question = r.question(ctx, w)
+	d.Precedents = r.precedents(ctx, d, w)
+	if d.Call.Host != "" {
+		d.Labels.HostSays = r.hints.of(ctx, r, d.Call.Host)[d.Call.Tool]
+	}
 	o, err := ask(ctx, r.opts.Model, r.opts.Effort, d)
 	switch {
 	case err == nil:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,16 +23,6 @@ const (
 	maxHosts      = 64
 	hintsAge      = 10 * time.Minute
 )
-
-// complete adds what is known elsewhere: the question, precedents and the annotations of the tool. What
-// cannot be read is absent.
-func (r *Reviewer) complete(ctx context.Context, d *dossier, w *work) {
-	d.Question = r.question(ctx, w)
-	d.Precedents = r.precedents(ctx, d, w)
-	if d.Call.Host != "" {
-		d.Labels.HostSays = r.hints.of(ctx, r, d.Call.Host)[d.Call.Tool]
-	}
-}
 
 // question returns the chat that the context of a proposal answers, unless the proposer wrote it.
 func (r *Reviewer) question(ctx context.Context, w *work) string {
@@ -85,12 +76,16 @@ func (r *Reviewer) precedents(ctx context.Context, d *dossier, w *work) (out []p
 	for _, x := range made.Decisions {
 		p := proposed[x.Proposal]
 		verdict := map[string]string{"made": "approved", "rejected": "rejected"}[x.Outcome]
-		if p == nil || verdict == "" || room[verdict] == 0 || x.Edited || !byPerson(&x, r.you) {
+		// A person decided on a proposal of somebody else. Without deciders in the configuration the gateway does not know who is one.
+		by := x.Decided
+		byPerson := by.By == "participant" && (by.Decider == "" || by.Decider == "person") && by.Participant != r.you && by.Participant != x.Caller
+		if p == nil || verdict == "" || room[verdict] == 0 || x.Edited || !byPerson {
 			continue
 		}
 		request := requestOf(p, r.opts.Root)
 		e := newDossier(&request)
-		if !similarTo(d, e) {
+		// It is like this one: of the same tool of the same host and, if it is a command, of the same program and subcommand.
+		if d.Call.Tool != e.Call.Tool || d.Call.Host != e.Call.Host || !slices.Equal(d.Labels.Programs, e.Labels.Programs) {
 			continue
 		}
 		room[verdict]--
@@ -101,13 +96,6 @@ func (r *Reviewer) precedents(ctx context.Context, d *dossier, w *work) (out []p
 		out = append(out, one)
 	}
 	return out
-}
-
-// byPerson reports whether a person decided on a proposal of somebody else. Without deciders in the
-// configuration the gateway does not know who is one.
-func byPerson(x *api.CallDecision, you protocol.ParticipantID) bool {
-	by := x.Decided
-	return by.By == "participant" && (by.Decider == "" || by.Decider == "person") && by.Participant != you && by.Participant != x.Caller
 }
 
 // hints are the annotations of tools by their hosts' lists, so far as this participant may see them.

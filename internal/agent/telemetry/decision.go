@@ -44,7 +44,13 @@ func (t *Telemetry) Decided(ctx context.Context, d Decision) {
 	span := trace.SpanFromContext(ctx)
 	if span.IsRecording() {
 		span.SetAttributes(DecisionOutcome.String(d.Outcome), DecisionSource.String(d.Source))
-		span.SetAttributes(contextAttributes(d.Context)...)
+		if c := d.Context; c != nil { // the input of the model
+			span.SetAttributes(ContextGoal.String(string(c.Goal)), ContextTokens.Int(c.Tokens), ContextBudget.Int(c.Budget),
+				ContextPreviews.Int(c.Previews), ContextSummarized.Int(c.Summaries), ContextDropped.Int(c.Dropped), ContextTools.Int(c.Tools))
+			if len(c.ToolNames) > 0 {
+				span.SetAttributes(ContextToolNames.StringSlice(c.ToolNames))
+			}
+		}
 		span.AddEvent("decision", trace.WithAttributes(d.attributes()...))
 	}
 	level := t.level
@@ -116,21 +122,6 @@ func (t *Telemetry) logged(d Decision, where trace.SpanContext) []slog.Attr {
 	}
 	if where.IsValid() {
 		attrs = append(attrs, slog.String("trace_id", where.TraceID().String()))
-	}
-	return attrs
-}
-
-// contextAttributes describe the input of the model.
-func contextAttributes(c *contextwindow.Meta) []attribute.KeyValue {
-	if c == nil {
-		return nil
-	}
-	attrs := []attribute.KeyValue{
-		ContextGoal.String(string(c.Goal)), ContextTokens.Int(c.Tokens), ContextBudget.Int(c.Budget),
-		ContextPreviews.Int(c.Previews), ContextSummarized.Int(c.Summaries), ContextDropped.Int(c.Dropped), ContextTools.Int(c.Tools),
-	}
-	if len(c.ToolNames) > 0 {
-		attrs = append(attrs, ContextToolNames.StringSlice(c.ToolNames))
 	}
 	return attrs
 }

@@ -29,7 +29,15 @@ func newMasker(secrets []string) (func(string) string, error) {
 		return nil, fmt.Errorf("mask secrets: %w", err)
 	}
 	mask := rules.Mask
-	known := replacer(secrets)
+	secrets = slices.Clone(secrets)
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may be a prefix of another
+	var pairs []string
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			pairs = append(pairs, s, redactedSecret)
+		}
+	}
+	known := strings.NewReplacer(pairs...)
 	return func(text string) string {
 		if text == "" {
 			return ""
@@ -59,20 +67,6 @@ func maskParts(text string, mask func(string) string) string {
 		}
 	}
 	return text
-}
-
-// replacer returns a replacer of the secrets, longest first: one may be a
-// prefix of another.
-func replacer(secrets []string) *strings.Replacer {
-	secrets = slices.Clone(secrets)
-	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	var pairs []string
-	for _, s := range secrets {
-		if len(s) >= minSecret {
-			pairs = append(pairs, s, redactedSecret)
-		}
-	}
-	return strings.NewReplacer(pairs...)
 }
 
 // maskedValue masks all text in an attribute's value.

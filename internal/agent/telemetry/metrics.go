@@ -1,15 +1,12 @@
 package telemetry
 
 import (
-	"log/slog"
-	"net/http"
 	"runtime"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
@@ -55,16 +52,8 @@ func newMetrics(o Options, mask func(string) string) *metrics {
 	for _, l := range []**labels{&m.label.agent, &m.label.provider, &m.label.model, &m.label.tool, &m.label.source, &m.label.outcome} {
 		*l = &labels{mask: mask, seen: make(map[string]struct{})}
 	}
-	m.conventional()
-	m.ours()
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "meup_build_info", Help: "Always 1; the labels say what is running.",
-		ConstLabels: prometheus.Labels{"service": mask(o.Service), "version": mask(o.Version), "go": runtime.Version()},
-	}, func() float64 { return 1 }))
-	return m
-}
 
-func (m *metrics) conventional() {
+	// Of the conventions.
 	m.tokens = m.histogram("gen_ai_client_token_usage", "Tokens of an answer.", tokenBuckets,
 		"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type")
 	m.operations = m.histogram("gen_ai_client_operation_duration_seconds", "Time that a model took to answer, or to fail.", durationBuckets,
@@ -73,9 +62,7 @@ func (m *metrics) conventional() {
 		"gen_ai_agent_name", "error_type")
 	m.tools = m.histogram("gen_ai_execute_tool_duration_seconds", "Time that a tool took.", durationBuckets,
 		"gen_ai_tool_name", "error_type")
-}
 
-func (m *metrics) ours() {
 	m.plans = m.histogram("meup_plan_duration_seconds", "Time that it took to decide what to do.", durationBuckets,
 		"gen_ai_agent_name", "error_type")
 	m.decisions = m.counter("meup_decisions_total", "Decisions, those that failed among them.",
@@ -88,6 +75,11 @@ func (m *metrics) ours() {
 	m.contextResults = m.counter("meup_context_results_total", "Results that models were not shown in full.", "form")
 	m.toolsLeftOut = m.counter("meup_context_tools_left_out_total", "Tools that were not offered to models, for lack of room; each decision counts them.")
 	m.spans = m.counter("meup_spans_total", "Spans by what became of them; those that found the queue full are not counted.", "state")
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "meup_build_info", Help: "Always 1; the labels say what is running.",
+		ConstLabels: prometheus.Labels{"service": mask(o.Service), "version": mask(o.Version), "go": runtime.Version()},
+	}, func() float64 { return 1 }))
+	return m
 }
 
 func (m *metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
@@ -104,14 +96,6 @@ func (m *metrics) counter(name, help string, labels ...string) *prometheus.Count
 
 // maxScrapes bounds the concurrent scrapes; more are answered with 503.
 const maxScrapes = 4
-
-func (m *metrics) handler(logger *slog.Logger) http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		ErrorLog:            slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-		ErrorHandling:       promhttp.ContinueOnError,
-		MaxRequestsInFlight: maxScrapes,
-	})
-}
 
 // modelCalled counts an answer of a model, or its failure. model is a label.
 func (m *metrics) modelCalled(provider, model string, u llm.Usage, took time.Duration, err error) {
@@ -160,14 +144,6 @@ func (m *metrics) decided(d Decision) {
 	for _, tool := range d.Tools {
 		m.chosen.WithLabelValues(m.label.tool.value(tool)).Inc()
 	}
-}
-
-func (m *metrics) exported(spans int, err error) {
-	state := "exported"
-	if err != nil {
-		state = "lost"
-	}
-	m.spans.WithLabelValues(state).Add(float64(spans))
 }
 
 const (

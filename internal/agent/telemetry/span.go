@@ -86,20 +86,6 @@ func (o Operation) kind() trace.SpanKind {
 	return trace.SpanKindInternal
 }
 
-// subject returns the attribute for the name in a span's title.
-func (o Operation) subject() (attribute.Key, bool) {
-	switch o {
-	case InvokeAgent, Plan:
-		return AgentName, true
-	case Chat:
-		return RequestModel, true
-	case ExecuteTool:
-		return ToolName, true
-	default:
-		return "", false
-	}
-}
-
 // Span is a running operation. Its methods are safe for concurrent use, and do
 // nothing on a nil Span.
 type Span struct {
@@ -122,8 +108,13 @@ func (t *Telemetry) Span(ctx context.Context, op Operation, name string, attrs .
 	about := []attribute.KeyValue{OperationName.String(string(op))}
 	if name != "" {
 		title += " " + name
-		if key, ok := op.subject(); ok {
-			about = append(about, key.String(name))
+		switch op {
+		case InvokeAgent, Plan:
+			about = append(about, AgentName.String(name))
+		case Chat:
+			about = append(about, RequestModel.String(name))
+		case ExecuteTool:
+			about = append(about, ToolName.String(name))
 		}
 	}
 	s := &Span{telemetry: t, operation: op, name: name, begun: time.Now()}
@@ -179,8 +170,8 @@ type observedModel struct {
 	untrusted bool
 }
 
-// Generate calls the model within a span. An answer that its caller leaves
-// before its end is canceled.
+// Generate calls the model within a span, and measures the answer. An answer
+// that its caller leaves before its end is canceled.
 func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		attrs := []attribute.KeyValue{ProviderName.String(m.Provider())}
@@ -191,7 +182,15 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[
 		ctx, span := m.telemetry.Span(ctx, Chat, m.Name(), attrs...)
 		var resp llm.Response
 		failed := context.Canceled
-		defer func() { m.observe(span, begun, &resp, failed) }()
+		defer func() {
+			span.Set(answered(&resp)...)
+			span.End(failed)
+			label := m.telemetry.metrics.label.model.value
+			if m.untrusted && failed != nil {
+				label = m.telemetry.metrics.label.model.known
+			}
+			m.telemetry.metrics.modelCalled(m.Provider(), label(m.Name()), resp.Usage, time.Since(begun), failed)
+		}()
 		for event, err := range m.Model.Generate(ctx, req) {
 			switch {
 			case err != nil:
@@ -206,18 +205,6 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[
 	}
 }
 
-// observe ends the span of an answer and measures it.
-func (m observedModel) observe(span *Span, begun time.Time, resp *llm.Response, err error) {
-	span.Set(answered(resp)...)
-	span.End(err)
-	label := m.telemetry.metrics.label.model.value
-	if m.untrusted && err != nil {
-		label = m.telemetry.metrics.label.model.known
-	}
-	m.telemetry.metrics.modelCalled(m.Provider(), label(m.Name()), resp.Usage, time.Since(begun), err)
-}
-
-// answered returns the attributes of an answer.
 func answered(r *llm.Response) []attribute.KeyValue {
 	attrs := usage(r.Usage)
 	if r.ID != "" {

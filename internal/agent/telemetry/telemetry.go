@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -115,5 +116,9 @@ func (t *Telemetry) Metrics() http.Handler {
 	if t == nil {
 		return http.NotFoundHandler()
 	}
-	return t.metrics.handler(t.logger)
+	return promhttp.HandlerFor(t.metrics.registry, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(t.logger.Handler(), slog.LevelWarn),
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: maxScrapes,
+	})
 }

@@ -68,11 +68,22 @@ func quietSDK(o Options, mask func(string) string) {
 func (t *traces) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
-	t.exporter.beginShutdown()
-	defer context.AfterFunc(ctx, t.exporter.abandon)()
+	e := t.exporter
+	e.mu.Lock()
+	e.closing = true
+	e.mu.Unlock()
+	defer context.AfterFunc(ctx, e.abandon)()
 	err := t.provider.Shutdown(context.WithoutCancel(ctx))
-	t.exporter.abandon()
-	return t.exporter.shutdownErr(err)
+	e.abandon()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		return fmt.Errorf("export the last %d spans: %s", e.lost, e.mask(e.err.Error()))
+	}
+	if err != nil {
+		return fmt.Errorf("export the last spans: %w", err)
+	}
+	return nil
 }
 
 // exportWanted reports whether the environment asks for the export of spans.
@@ -186,7 +197,11 @@ func (e *exporter) Shutdown(ctx context.Context) error { return e.next.Shutdown(
 
 // recordExport counts a batch, and logs when exports begin to fail or work again.
 func (e *exporter) recordExport(spans int, err error) {
-	e.metrics.exported(spans, err)
+	state := "exported"
+	if err != nil {
+		state = "lost"
+	}
+	e.metrics.spans.WithLabelValues(state).Add(float64(spans))
 	e.mu.Lock()
 	began, ended := err != nil && !e.failing, err == nil && e.failing
 	e.failing = err != nil
@@ -206,28 +221,6 @@ func (e *exporter) recordExport(spans int, err error) {
 	case ended:
 		e.logger.Debug("spans are exported again")
 	}
-}
-
-// beginShutdown marks the beginning of the shutdown. Later failures are reported by
-// outcome.
-func (e *exporter) beginShutdown() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.closing = true
-}
-
-// shutdownErr returns the error of the shutdown: of an export since beginShutdown, or else
-// err.
-func (e *exporter) shutdownErr(err error) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.err != nil {
-		return fmt.Errorf("export the last %d spans: %s", e.lost, e.mask(e.err.Error()))
-	}
-	if err != nil {
-		return fmt.Errorf("export the last spans: %w", err)
-	}
-	return nil
 }
 
 // maskedSpan is a span with masked texts.

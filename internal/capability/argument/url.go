@@ -198,7 +198,8 @@ func (u *URL) Covers(other *URL) bool {
 		if ports == nil {
 			ports = []uint16{defaultPorts[scheme]}
 		}
-		if !slices.Contains(schemes, scheme) || !u.hasPorts(scheme, ports) {
+		missing := func(port uint16) bool { return u.matchPort(address{scheme: scheme, port: port}) != Yes }
+		if !slices.Contains(schemes, scheme) || slices.ContainsFunc(ports, missing) {
 			return false
 		}
 	}
@@ -220,16 +221,6 @@ func (u *URL) Covers(other *URL) bool {
 		}
 	}
 	return paths != nil
-}
-
-// hasPorts reports whether u matches all of some ports of a scheme.
-func (u *URL) hasPorts(scheme string, ports []uint16) bool {
-	for _, port := range ports {
-		if u.matchPort(address{scheme: scheme, port: port}) != Yes {
-			return false
-		}
-	}
-	return true
 }
 
 // defaultPorts are the ports of the schemes whose URLs are compared: those with hosts that all

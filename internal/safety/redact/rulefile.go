@@ -45,8 +45,12 @@ func ParseRules(text string, builtIn []string) (*RuleFile, []RuleFault) {
 	}
 	var entries ruleEntries
 	meta, err := toml.Decode(text, &entries)
-	if err != nil {
-		return nil, []RuleFault{tomlFault(err)}
+	var syntax toml.ParseError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, []RuleFault{{Line: syntax.Position.Line, Message: "not TOML: " + syntax.Message}}
+	case err != nil:
+		return nil, []RuleFault{{Message: "not a rules file: " + strings.TrimPrefix(err.Error(), "toml: ")}}
 	}
 	r := ruleReader{file: &RuleFile{}, builtIn: builtIn}
 	for _, key := range meta.Undecoded() {
@@ -57,14 +61,6 @@ func ParseRules(text string, builtIn []string) (*RuleFile, []RuleFault) {
 		return nil, r.faults
 	}
 	return r.file, r.faults
-}
-
-func tomlFault(err error) RuleFault {
-	var syntax toml.ParseError
-	if errors.As(err, &syntax) {
-		return RuleFault{Line: syntax.Position.Line, Message: "not TOML: " + syntax.Message}
-	}
-	return RuleFault{Message: "not a rules file: " + strings.TrimPrefix(err.Error(), "toml: ")}
 }
 
 // ruleReader converts entries to rules and collects errors.

@@ -43,10 +43,14 @@ func (s *Set) search(c *scratch, r *reading, text []byte) {
 		s.searchAll(c, r, i, text)
 	}
 	s.eachKeyword(c, text, func(rule, at, _ int) {
-		if rule < 0 {
-			s.literally(c, r, rule, text, at)
-		} else {
+		if rule >= 0 {
 			s.searchNear(c, r, rule, text, at)
+			return
+		}
+		want := s.literals[^rule].reveal()
+		end := at + len(want)
+		if end <= len(text) && string(text[at:end]) == want && !s.marks.hold(text, at, end) {
+			c.add(r, rule, at, end)
 		}
 	})
 }
@@ -72,15 +76,6 @@ func (s *Set) eachKeyword(c *scratch, text []byte, visit func(rule, at, end int)
 		}
 	}
 	return state
-}
-
-// literally compares a literal with the text at its keyword.
-func (s *Set) literally(c *scratch, r *reading, rule int, text []byte, at int) {
-	want := s.literals[^rule].reveal()
-	end := at + len(want)
-	if end <= len(text) && string(text[at:end]) == want && !s.marks.hold(text, at, end) {
-		c.add(r, rule, at, end)
-	}
 }
 
 // searchAll runs a rule without keywords near its matches over the whole text. Only

@@ -14,7 +14,6 @@ type Secret struct {
 // NewSecret returns a secret of a text.
 func NewSecret(text string) Secret { return Secret{&text} }
 
-// reveal returns the text.
 func (s Secret) reveal() string {
 	if s.value == nil {
 		return ""

@@ -86,24 +86,20 @@ func New(o Options) *Model {
 		maxTokens: o.MaxTokens,
 		log:       o.Logger,
 		client: &llm.Client{
-			Provider:   provider,
-			BaseURL:    base,
-			Header:     headers(o.Key),
+			Provider: provider,
+			BaseURL:  base,
+			Header: func(h http.Header) {
+				h.Set("anthropic-version", version)
+				if o.Key != "" {
+					h.Set("x-api-key", o.Key)
+				}
+			},
 			HTTP:       o.HTTP,
 			Retry:      o.Retry,
 			Logger:     o.Logger,
 			ParseError: parseError,
 			Secrets:    []string{o.Key},
 		},
-	}
-}
-
-func headers(key string) func(http.Header) {
-	return func(h http.Header) {
-		h.Set("anthropic-version", version)
-		if key != "" {
-			h.Set("x-api-key", key)
-		}
 	}
 }
 
@@ -189,9 +185,6 @@ func (d decoder) Document(body []byte) error { return d.explain(d.applyDocument(
 
 // Complete is false: only message_stop ends an answer.
 func (d decoder) Complete() bool { return false }
-
-// Response returns the complete answer.
-func (d decoder) Response() llm.Response { return d.response() }
 
 // explain converts a refusal within an answer to an *llm.Error.
 func (d decoder) explain(err error) error {

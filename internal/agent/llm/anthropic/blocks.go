@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -25,14 +24,6 @@ type started struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
-}
-
-func newBlock(raw json.RawMessage) (*block, error) {
-	b := &block{raw: bytes.Clone(raw)}
-	if err := json.Unmarshal(raw, &b.started); err != nil {
-		return nil, err
-	}
-	return b, nil
 }
 
 // arguments returns the arguments of a call: an object, or the model's text in
@@ -63,31 +54,22 @@ func (b *block) forReplay() json.RawMessage {
 		}
 		return nil
 	case "thinking":
-		return b.thinkingForReplay()
+		signature := b.Signature + b.signature.String()
+		if signature == "" {
+			return nil
+		}
+		return llm.Marshal(struct {
+			Type      string `json:"type"`
+			Thinking  string `json:"thinking"`
+			Signature string `json:"signature"`
+		}{"thinking", b.Thinking + b.thinking.String(), signature})
 	case "tool_use":
 		return llm.Marshal(toolUseBlock{Type: "tool_use", ID: b.ID, Name: b.Name, Input: object(b.arguments())})
 	}
-	if b.input.Len() > 0 {
-		return b.withInput()
+	if b.input.Len() == 0 {
+		return b.raw // redacted_thinking, and future types
 	}
-	return b.raw // redacted_thinking, and future types
-}
-
-func (b *block) thinkingForReplay() json.RawMessage {
-	signature := b.Signature + b.signature.String()
-	if signature == "" {
-		return nil
-	}
-	return llm.Marshal(struct {
-		Type      string `json:"type"`
-		Thinking  string `json:"thinking"`
-		Signature string `json:"signature"`
-	}{"thinking", b.Thinking + b.thinking.String(), signature})
-}
-
-// withInput completes a block of an unknown type that has an input.
-func (b *block) withInput() json.RawMessage {
-	var fields map[string]json.RawMessage
+	var fields map[string]json.RawMessage // of an unknown type that has an input
 	if json.Unmarshal(b.raw, &fields) != nil || fields == nil {
 		return nil
 	}
@@ -97,16 +79,14 @@ func (b *block) withInput() json.RawMessage {
 
 // track collects the text, or the thinking, of an answer over all its blocks.
 type track struct {
-	out    strings.Builder
-	emit   func(string)
-	gap    bool // other blocks came since the last piece
-	active bool // the current block belongs to the track
+	out  strings.Builder
+	emit func(string)
+	gap  bool // other blocks came since the last piece
 }
 
-// open is called for each block that starts.
+// open is called for each block that starts; mine: the block belongs to the track.
 func (t *track) open(mine bool, on func(llm.Delta), kind llm.DeltaKind) {
 	t.gap = t.gap || !mine
-	t.active = mine
 	t.emit = func(s string) {
 		t.out.WriteString(s)
 		if on != nil {
@@ -127,8 +107,8 @@ func (t *track) add(s string) {
 	t.emit(s)
 }
 
-// response returns the complete answer.
-func (a *answer) response() llm.Response {
+// Response returns the complete answer.
+func (a *answer) Response() llm.Response {
 	r := llm.Response{
 		ID:       a.head.ID,
 		Model:    a.head.Model,

@@ -27,7 +27,23 @@ type turn struct {
 func conversation(messages []llm.Message, blocks bool) []message {
 	var turns []*turn
 	for i := range messages {
-		role, results, content := encode(&messages[i], blocks)
+		m, role := &messages[i], "user"
+		var results, content []json.RawMessage
+		switch m.Role {
+		case llm.User:
+			content = texts(m.Text)
+		case llm.ToolResult:
+			results = append(results, llm.Marshal(toolResultBlock{Type: "tool_result", ToolUseID: m.CallID, Content: m.Text, IsError: m.IsError}))
+		case llm.Assistant:
+			role = "assistant"
+			if blocks {
+				content = opaque(m)
+			}
+			if content == nil {
+				content = plain(m)
+			}
+		case llm.System: // system collects these
+		}
 		if len(results)+len(content) == 0 {
 			continue
 		}
@@ -46,23 +62,6 @@ func conversation(messages []llm.Message, blocks bool) []message {
 		out[i] = message{Role: t.role, Content: append(t.results, t.content...)}
 	}
 	return out
-}
-
-// encode returns the blocks of one message: results of calls, and the rest.
-func encode(m *llm.Message, blocks bool) (role string, results, content []json.RawMessage) {
-	switch m.Role {
-	case llm.User:
-		return "user", nil, texts(m.Text)
-	case llm.ToolResult:
-		block := toolResultBlock{Type: "tool_result", ToolUseID: m.CallID, Content: m.Text, IsError: m.IsError}
-		return "user", []json.RawMessage{llm.Marshal(block)}, nil
-	case llm.Assistant:
-		if own := opaque(m); blocks && own != nil {
-			return "assistant", nil, own
-		}
-		return "assistant", nil, plain(m)
-	}
-	return "", nil, nil // system messages are collected by system
 }
 
 // opaque returns the provider's own blocks of a turn, or nil if there are none

@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,7 +95,7 @@ type answer struct {
 
 // applyEvent applies one event. Its type is in the data; name is the equivalent type
 // in the frame, used if the data has none. Events of unknown types are ignored.
-// take returns *refused for an error event.
+// applyEvent returns *refused for an error event.
 func (a *answer) applyEvent(name string, data []byte) error {
 	var ev event
 	if err := json.Unmarshal(data, &ev); err != nil {
@@ -124,12 +126,43 @@ func (a *answer) apply(ev *event) error {
 	case "content_block_start":
 		return a.startBlock(ev.Index, ev.Block)
 	case "content_block_delta":
-		return a.appendDelta(ev.Index, ev.Delta)
+		b, err := a.block(ev.Index)
+		if err != nil {
+			return err
+		}
+		var d delta
+		if err := json.Unmarshal(ev.Delta, &d); err != nil {
+			return err
+		}
+		switch d.Type { // not citations, and future types
+		case "text_delta":
+			b.text.WriteString(d.Text)
+			a.text.add(d.Text)
+		case "thinking_delta":
+			b.thinking.WriteString(d.Thinking)
+			a.thinking.add(d.Thinking)
+		case "signature_delta":
+			b.signature.WriteString(d.Signature)
+		case "input_json_delta":
+			b.input.WriteString(d.PartialJSON)
+		}
 	case "content_block_stop":
 		_, err := a.block(ev.Index)
 		return err
 	case "message_delta":
-		return a.applyMessageDelta(ev)
+		if !a.begun {
+			return errOrder
+		}
+		var d delta
+		if len(ev.Delta) > 0 {
+			if err := json.Unmarshal(ev.Delta, &d); err != nil {
+				return err
+			}
+		}
+		a.head.StopReason = cmp.Or(d.StopReason, a.head.StopReason)
+		if ev.Usage != nil {
+			a.count(ev.Usage)
+		}
 	case "message_stop":
 		if !a.begun {
 			return errOrder
@@ -156,8 +189,8 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	if index >= maxBlocks {
 		return errTooLarge
 	}
-	b, err := newBlock(raw)
-	if err != nil {
+	b := &block{raw: bytes.Clone(raw)}
+	if err := json.Unmarshal(raw, &b.started); err != nil {
 		return err
 	}
 	a.blocks = append(a.blocks, b)
@@ -171,54 +204,11 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	return nil
 }
 
-func (a *answer) appendDelta(index int, raw json.RawMessage) error {
-	b, err := a.block(index)
-	if err != nil {
-		return err
-	}
-	var d delta
-	if err := json.Unmarshal(raw, &d); err != nil {
-		return err
-	}
-	switch d.Type {
-	case "text_delta":
-		b.text.WriteString(d.Text)
-		a.text.add(d.Text)
-	case "thinking_delta":
-		b.thinking.WriteString(d.Thinking)
-		a.thinking.add(d.Thinking)
-	case "signature_delta":
-		b.signature.WriteString(d.Signature)
-	case "input_json_delta":
-		b.input.WriteString(d.PartialJSON)
-	}
-	return nil // citations, and future types
-}
-
 func (a *answer) block(index int) (*block, error) {
 	if index < 0 || index >= len(a.blocks) {
 		return nil, errOrder
 	}
 	return a.blocks[index], nil
-}
-
-func (a *answer) applyMessageDelta(ev *event) error {
-	if !a.begun {
-		return errOrder
-	}
-	if len(ev.Delta) > 0 {
-		var d delta
-		if err := json.Unmarshal(ev.Delta, &d); err != nil {
-			return err
-		}
-		if d.StopReason != "" {
-			a.head.StopReason = d.StopReason
-		}
-	}
-	if ev.Usage != nil {
-		a.count(ev.Usage)
-	}
-	return nil
 }
 
 // count copies the counts that are present.

@@ -52,7 +52,7 @@ func FuzzEvents(f *testing.F) {
 
 func check(t *testing.T, a *answer, text, thinking string) {
 	t.Helper()
-	r := a.response()
+	r := a.Response()
 	if r.Message.Text != text || r.Thinking != thinking {
 		t.Error("the pieces do not add up to the whole")
 	}

@@ -91,7 +91,8 @@ func build(model string, answerTokens int, req llm.Request, blocks bool) request
 		Tools:     tools(req.Tools),
 		Thinking:  plan.thinking,
 	}
-	if plan.budgeted() && continuesWithoutThinking(out.Messages) {
+	budgeted := plan.thinking != nil && plan.thinking.BudgetTokens > 0
+	if budgeted && continuesWithoutThinking(out.Messages) {
 		out.Thinking, out.MaxTokens = nil, answerTokens
 	}
 	if len(out.Tools) > 0 {

@@ -71,13 +71,20 @@ type plan struct {
 	off      bool   // no thinking in this request, including its turns
 }
 
-func (p plan) budgeted() bool { return p.thinking != nil && p.thinking.BudgetTokens > 0 }
-
 // choose decides on tool choice and thinking, which exclude one another: a
 // model that thinks cannot be forced to call. Thinking is disabled for a forced
 // call if possible; otherwise the call is not forced.
 func choose(model string, req llm.Request) (*toolChoice, plan) {
-	choice := choiceOf(req.Choice)
+	var choice *toolChoice
+	switch req.Choice {
+	case llm.Auto:
+	case llm.None:
+		choice = &toolChoice{Type: "none"}
+	case llm.Required:
+		choice = &toolChoice{Type: "any"}
+	default:
+		choice = &toolChoice{Type: "tool", Name: string(req.Choice)}
+	}
 	forced := len(req.Tools) > 0 && choice != nil && choice.Type != "none"
 	how := thinkingModeOf(model)
 	switch {
@@ -87,22 +94,13 @@ func choose(model string, req llm.Request) (*toolChoice, plan) {
 		return choice, plan{thinking: &thinking{Type: "disabled"}, off: true}
 	case forced:
 		return choice, plan{off: true}
-	case how == byBudget:
-		return choice, budget(req.Effort)
+	case how == byBudget && req.Effort == "":
+		return choice, plan{}
+	case how == byBudget: // max_tokens exceeds the budget by the answer's tokens
+		n := thinkingTokens(req.Effort)
+		return choice, plan{thinking: &thinking{Type: "enabled", BudgetTokens: n}, reserve: n}
 	}
 	return choice, adaptive(req.Effort)
-}
-
-func choiceOf(c llm.ToolChoice) *toolChoice {
-	switch c {
-	case llm.Auto:
-		return nil
-	case llm.None:
-		return &toolChoice{Type: "none"}
-	case llm.Required:
-		return &toolChoice{Type: "any"}
-	}
-	return &toolChoice{Type: "tool", Name: string(c)}
 }
 
 // adaptive lets the model decide on the amount of thinking. It requests the
@@ -113,16 +111,6 @@ func adaptive(effort string) plan {
 		effort:   effort,
 		reserve:  thinkingTokens(effort),
 	}
-}
-
-// budget allows thinking up to a number of tokens; without an effort there is
-// no thinking. max_tokens exceeds the budget by the answer's tokens.
-func budget(effort string) plan {
-	if effort == "" {
-		return plan{}
-	}
-	n := thinkingTokens(effort)
-	return plan{thinking: &thinking{Type: "enabled", BudgetTokens: n}, reserve: n}
 }
 
 // thinkingTokens returns a number of tokens; the API's smallest budget is 1024.

@@ -127,7 +127,9 @@ func Open(name string, o Options) (llm.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
-	if o.Logger != nil && key != "" && base.exposed() {
+	ip := net.ParseIP(base.Hostname())
+	local := base.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	if o.Logger != nil && key != "" && base.Scheme == "http" && !local {
 		o.Logger.Warn("the model's key is sent over plain http", slog.String("host", base.Host))
 	}
 	if p.messages {
@@ -169,7 +171,8 @@ func names() string {
 func (p provider) key(base baseURL, o Options) (string, error) {
 	getenv := orEmpty(o.Getenv)
 	key := strings.TrimSpace(o.Key)
-	own := base.sameHost(p.baseURL)
+	home, err := url.Parse(p.baseURL)
+	own := err == nil && base.Scheme == home.Scheme && strings.EqualFold(base.Host, home.Host)
 	if key == "" && own && p.variable != "" {
 		key = value(getenv, p.variable)
 	}
@@ -179,7 +182,7 @@ func (p provider) key(base baseURL, o Options) (string, error) {
 	switch {
 	case key == "" && own && p.variable != "":
 		return "", fmt.Errorf("there is no key: set %s or %s", p.variable, anyKey)
-	case strings.ContainsFunc(key, unprintable):
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", errors.New("the key has characters in it that no key has")
 	}
 	return key, nil
@@ -199,8 +202,6 @@ func (p provider) api(o Options) (openai.API, error) {
 	}
 	return "", fmt.Errorf("the API %q: expected chat or responses", name)
 }
-
-func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
 // FromEnvironment returns the default model of the first provider with a key in
 // the environment, among anthropic, openai, openrouter and deepseek. anyKey is
@@ -285,17 +286,4 @@ func parseBaseURL(given string) (baseURL, error) {
 		return baseURL{}, errors.New("the base URL has a query or a fragment, which it cannot have")
 	}
 	return baseURL{u}, nil
-}
-
-// sameHost reports whether two URLs have the same scheme and host.
-func (b baseURL) sameHost(other string) bool {
-	o, err := url.Parse(other)
-	return err == nil && b.Scheme == o.Scheme && strings.EqualFold(b.Host, o.Host)
-}
-
-// exposed reports whether requests are sent unencrypted over a network.
-func (b baseURL) exposed() bool {
-	ip := net.ParseIP(b.Hostname())
-	local := b.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-	return b.Scheme == "http" && !local
 }

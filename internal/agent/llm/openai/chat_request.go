@@ -143,31 +143,27 @@ func (m *Model) messages(in []llm.Message) []chatMessage {
 			c.ToolCallID = msg.CallID
 			text = resultText(msg)
 		case llm.Assistant:
-			m.assistant(&c, msg, tooled[i])
+			var kept replay
+			if msg.Opaque.Provider == m.provider && json.Unmarshal(msg.Opaque.Data, &kept) != nil {
+				kept = replay{}
+			}
+			for _, call := range msg.Calls {
+				c.ToolCalls = append(c.ToolCalls, chatCall{
+					ID: call.ID, Type: "function",
+					Function:     chatFunction{call.Name, argumentsText(call.Arguments)},
+					ExtraContent: kept.Extra[call.ID],
+				})
+			}
+			if len(c.ToolCalls) > 0 && msg.Text == "" {
+				c.Content = nil
+			}
+			if tooled[i] {
+				c.ReasoningContent, c.Reasoning, c.ReasoningDetails = kept.ReasoningContent, kept.Reasoning, kept.Details
+			}
 		}
 		out = append(out, c)
 	}
 	return out
-}
-
-func (m *Model) assistant(c *chatMessage, msg llm.Message, tooled bool) {
-	var kept replay
-	if msg.Opaque.Provider == m.provider {
-		kept = readReplay(msg.Opaque.Data)
-	}
-	for _, call := range msg.Calls {
-		c.ToolCalls = append(c.ToolCalls, chatCall{
-			ID: call.ID, Type: "function",
-			Function:     chatFunction{call.Name, argumentsText(call.Arguments)},
-			ExtraContent: kept.Extra[call.ID],
-		})
-	}
-	if len(c.ToolCalls) > 0 && msg.Text == "" {
-		c.Content = nil
-	}
-	if tooled {
-		c.ReasoningContent, c.Reasoning, c.ReasoningDetails = kept.ReasoningContent, kept.Reasoning, kept.Details
-	}
 }
 
 // withCalls marks the messages that belong to a question with tool calls. A

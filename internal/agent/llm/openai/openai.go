@@ -120,7 +120,11 @@ func New(o Options) *Model {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
 	}
-	host := hostOf(o.BaseURL)
+	host := ""
+	base, err := url.Parse(o.BaseURL)
+	if err == nil {
+		host = strings.ToLower(base.Hostname())
+	}
 	m := &Model{name: o.Model, provider: o.Provider, api: o.API, newID: o.NewID}
 	if m.api == "" {
 		m.api = Chat
@@ -138,7 +142,12 @@ func New(o Options) *Model {
 		m.newID = func() string { return "call_" + rand.Text() }
 	}
 	m.client = &llm.Client{
-		Provider: m.provider, BaseURL: o.BaseURL, Header: bearer(o.Key),
+		Provider: m.provider, BaseURL: o.BaseURL,
+		Header: func(h http.Header) {
+			if o.Key != "" {
+				h.Set("Authorization", "Bearer "+o.Key)
+			}
+		},
 		HTTP: o.HTTP, Retry: o.Retry, Logger: o.Logger,
 		FirstByte: o.FirstByte, Idle: o.Idle,
 		ParseError: func(_ int, body []byte) (string, string) { return parseError(body) },
@@ -223,21 +232,6 @@ func invalidRequest(err error) *llm.Error {
 		return refusal
 	}
 	return nil
-}
-
-func bearer(key string) func(http.Header) {
-	if key == "" {
-		return nil
-	}
-	return func(h http.Header) { h.Set("Authorization", "Bearer "+key) }
-}
-
-func hostOf(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Hostname())
 }
 
 // isSubdomain reports whether host is domain or a subdomain of it.

@@ -17,14 +17,6 @@ type replay struct {
 	Extra            map[string]json.RawMessage `json:"extra_content,omitempty"` // by the call's id
 }
 
-func readReplay(data json.RawMessage) replay {
-	var r replay
-	if json.Unmarshal(data, &r) != nil {
-		return replay{}
-	}
-	return r
-}
-
 // replayBuilder collects a replay from the pieces of an answer.
 type replayBuilder struct {
 	content, reasoning strings.Builder
@@ -102,7 +94,11 @@ func (k *replayBuilder) add(pieces []json.RawMessage) {
 		}
 		d := readDetail(raw)
 		if last := k.last(); last != nil && last.continuedBy(d) {
-			last.merge(d)
+			last.merged = true
+			last.text.WriteString(d.readableText())
+			if some(d.Signature) {
+				last.Signature = d.Signature
+			}
 			continue
 		}
 		k.details = append(k.details, d)
@@ -118,14 +114,6 @@ func (d *detail) continuedBy(next *detail) bool {
 		return false
 	}
 	return bytes.Equal(d.Index, next.Index)
-}
-
-func (d *detail) merge(next *detail) {
-	d.merged = true
-	d.text.WriteString(next.readableText())
-	if some(next.Signature) {
-		d.Signature = next.Signature
-	}
 }
 
 // json returns the detail as its provider would send it in one piece: the first

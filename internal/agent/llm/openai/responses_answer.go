@@ -264,12 +264,9 @@ func (a *responsesAnswer) finish(o *output, item outputItem, raw json.RawMessage
 	for _, p := range item.Content {
 		o.refused = o.refused || item.Type == itemMessage && p.Type == "refusal"
 	}
-	if !o.streamed {
-		a.addParts(o)
+	if o.streamed {
+		return
 	}
-}
-
-func (a *responsesAnswer) addParts(o *output) {
 	switch o.item.Type {
 	case itemMessage:
 		for _, p := range o.item.Content {

@@ -112,23 +112,17 @@ func (m *Model) inputItems(messages []llm.Message, items bool) []json.RawMessage
 				own = m.ownItems(msg)
 			}
 			if own == nil {
-				own = plainItems(msg)
+				if msg.Text != "" {
+					own = append(own, llm.Marshal(inputMessage{"message", llm.Assistant, msg.Text}))
+				}
+				for _, c := range msg.Calls {
+					own = append(own, llm.Marshal(functionCall{"function_call", c.ID, c.Name, argumentsText(c.Arguments)}))
+				}
 			}
 			out = append(out, own...)
 		default:
 			out = append(out, llm.Marshal(inputMessage{"message", msg.Role, msg.Text}))
 		}
-	}
-	return out
-}
-
-func plainItems(msg *llm.Message) []json.RawMessage {
-	var out []json.RawMessage
-	if msg.Text != "" {
-		out = append(out, llm.Marshal(inputMessage{"message", llm.Assistant, msg.Text}))
-	}
-	for _, c := range msg.Calls {
-		out = append(out, llm.Marshal(functionCall{"function_call", c.ID, c.Name, argumentsText(c.Arguments)}))
 	}
 	return out
 }

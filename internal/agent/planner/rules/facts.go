@@ -54,7 +54,12 @@ func readFacts(steps []contextwindow.Record, box *toolbox) facts {
 				continue
 			}
 			if res.Outcome == contextwindow.Unknown {
-				f.addUnknown(key, c, box)
+				if box.roots.isNamed(c.Tool) || slices.Contains(box.names(), c.Tool) { // the tool only reads
+					f.spent[key] = false
+					delete(f.results, key)
+				} else {
+					f.failures = append(f.failures, "`"+c.Tool+"` was called before a restart, and its outcome is unknown: it may have taken effect.")
+				}
 				continue
 			}
 			f.spent[key] = attempts[key] >= maxAttempts || res.Outcome != "" && res.Outcome != contextwindow.Failure
@@ -101,17 +106,6 @@ func (f *facts) add(c contextwindow.Call, res contextwindow.Result, box *toolbox
 	default:
 		f.other = append(f.other, res)
 	}
-}
-
-// addUnknown adds a call whose outcome is unknown. A call of a tool that only
-// reads may be made again; any other may have taken effect and is reported.
-func (f *facts) addUnknown(key string, c contextwindow.Call, box *toolbox) {
-	if box.uses(c.Tool) {
-		f.spent[key] = false
-		delete(f.results, key)
-		return
-	}
-	f.failures = append(f.failures, "`"+c.Tool+"` was called before a restart, and its outcome is unknown: it may have taken effect.")
 }
 
 // pathOf returns the path argument of a call, or "".

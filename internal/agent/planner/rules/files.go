@@ -41,7 +41,9 @@ func (r *run) useFiles() (d planner.Decision, ok bool) {
 	if len(r.read) > 0 {
 		unread = "What I have read says nothing about " + r.q.subject() + "."
 	}
-	if r.box.quotes != nil && (r.searchesFile() || !r.isAboutFolders()) {
+	// The question may be about folders or files, and not about what is written in them.
+	aboutFolders := len(r.q.files) > 0 || r.q.places || slices.Contains(r.q.words, "list")
+	if r.box.quotes != nil && (r.searchesFile() || !aboutFolders) {
 		d, ok = r.quote()
 		if ok || r.passage() != "" || len(r.quoted) > 0 && !r.searchesFile() || r.declined {
 			return d, ok
@@ -64,12 +66,6 @@ func (r *run) useFiles() (d planner.Decision, ok bool) {
 		try(unread, r.sparing(1, r.open(r.likely(), linesSearch, "I read %s in search of "+r.q.subject()+".")))
 	}
 	return d, ok
-}
-
-// isAboutFolders reports whether the question may be about folders or files, and not about
-// what is written in them.
-func (r *run) isAboutFolders() bool {
-	return len(r.q.files) > 0 || r.q.places || slices.Contains(r.q.words, "list")
 }
 
 // searchesFile reports whether the search for passages is limited to the one file that the
@@ -133,7 +129,15 @@ func (r *run) passage() string {
 // preview returns the calls that read the beginnings of the listed files, or those that get
 // the titles of many. The listing answers without them, so no person is asked to allow them.
 func (r *run) preview() (calls []contextwindow.Call) {
-	if files := r.beginnings(); len(files) <= maxReads || !r.box.list.schema.Properties["titles"].allows("boolean") {
+	var files []string // those whose beginnings describe them
+	for _, dir := range r.listedFolders() {
+		for _, e := range r.folders[dir] {
+			if !isFolder(e) && isTextual(e) {
+				files = append(files, join(dir, e))
+			}
+		}
+	}
+	if len(files) <= maxReads || !r.box.list.schema.Properties["titles"].allows("boolean") {
 		calls = r.open(files, linesGist, "I read the beginning of %s to be able to say what it is about.")
 	} else {
 		for _, dir := range r.listedFolders()[:min(len(r.listedFolders()), maxFolders)] {
@@ -155,19 +159,6 @@ func (r *run) rootFolders() []string {
 		return []string{"."}
 	}
 	return r.roots[:min(len(r.roots), maxRoots)]
-}
-
-// beginnings returns the listed files whose beginnings describe them.
-func (r *run) beginnings() []string {
-	var files []string
-	for _, dir := range r.listedFolders() {
-		for _, e := range r.folders[dir] {
-			if !isFolder(e) && isTextual(e) {
-				files = append(files, join(dir, e))
-			}
-		}
-	}
-	return files
 }
 
 // likely returns the files that were not read, the most likely to have the

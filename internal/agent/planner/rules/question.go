@@ -212,7 +212,6 @@ func (q *question) names(word string) bool {
 	return slices.ContainsFunc(q.words, func(w string) bool { return textutil.Stem(w) == textutil.Stem(word) })
 }
 
-// namesFile reports whether the question names the file.
 func (q *question) namesFile(p string) bool {
 	return slices.ContainsFunc(q.files, func(name string) bool { return sameFile(p, name) })
 }

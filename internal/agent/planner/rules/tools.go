@@ -97,11 +97,6 @@ func (b *toolbox) add(t *tool) {
 // hasFiles reports whether there are tools to list and read files.
 func (b *toolbox) hasFiles() bool { return b.list != nil && b.read != nil }
 
-// uses reports whether the rules may call a tool: it only reads.
-func (b *toolbox) uses(name string) bool {
-	return b.roots.isNamed(name) || slices.Contains(b.names(), name)
-}
-
 // names returns the names of the tools that the rules can use.
 func (b *toolbox) names() []string {
 	var names []string
