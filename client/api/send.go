@@ -76,7 +76,7 @@ func pause(ctx context.Context, cause error) bool {
 }
 
 func (c *Client) send(ctx context.Context, space string, e *protocol.Envelope) (Receipt, error) {
-	draft := encodeDraft(e)
+	draft := EncodeDraft(e)
 	if _, refused := protocol.Decode(bytes.Clone(draft), protocol.DialectMEUP01, protocol.MaxContextBytes); refused != nil {
 		return Receipt{}, refused
 	}
@@ -97,9 +97,9 @@ func (c *Client) send(ctx context.Context, space string, e *protocol.Envelope) (
 	return receipt, nil
 }
 
-// encodeDraft encodes the fields that a sender may set: without from, which
+// EncodeDraft encodes the fields that a sender may set: without from, which
 // follows from the token, and without the fields that the gateway sets.
-func encodeDraft(e *protocol.Envelope) []byte {
+func EncodeDraft(e *protocol.Envelope) []byte {
 	b := append(protocol.AppendString([]byte(`{"id":`), string(e.ID)), `,"kind":`...)
 	b = protocol.AppendString(b, string(e.Kind))
 	if len(e.To) > 0 {

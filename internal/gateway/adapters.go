@@ -20,7 +20,7 @@ import (
 // routes returns the routes of the configured adapters, which admit their requests by an
 // [adapter.Gate], and read and publish through api. The route of hooks is part of api: see
 // [Gateway.hooks].
-func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.Route) {
+func (g *Gateway) routes(cfg *config.Config, api *httpapi.Server) (list []httpapi.Route) {
 	serves := func(name string) bool { return slices.Contains(cfg.Adapters, name) }
 	options := adapter.Options{API: api, Origins: cfg.Origins, Logger: g.log}
 	options.MaySend = func(ctx context.Context, space string, id protocol.ParticipantID, kind protocol.Kind) bool {

@@ -212,7 +212,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
 	}
-	options.Adapters = func(api http.Handler) []httpapi.Route { return g.routes(cfg, api) }
+	options.Adapters = func(api *httpapi.Server) []httpapi.Route { return g.routes(cfg, api) }
 	options.Hooks = g.hooks(cfg)
 	if cfg.MetricsListen == "" {
 		options.Metrics = g.metrics.Handler()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -471,6 +474,48 @@ func TestStreamableHTTP(t *testing.T) {
 	}
 	if len(headers) > 0 {
 		t.Errorf("requests without the header: %v", headers)
+	}
+}
+
+// Calls in parallel use the connections of earlier ones.
+func TestStreamableHTTP_KeepsConnections(t *testing.T) {
+	const parallel, waves = 8, 20
+	var opened atomic.Int64
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	server := mcp.NewServer(&mcp.Implementation{Name: "meeting", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "meet", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		arrived <- struct{}{}
+		<-leave
+		return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
+	})
+	web := httptest.NewUnstartedServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	web.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	web.Start()
+	t.Cleanup(web.Close)
+	set := start(t, mcptools.Options{}, mcptools.Server{URL: web.URL})
+	for range waves {
+		var calls sync.WaitGroup
+		for range parallel {
+			calls.Go(func() {
+				if _, err := set.Call(t.Context(), "meet", nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for range parallel {
+			<-arrived
+		}
+		for range parallel {
+			leave <- struct{}{}
+		}
+		calls.Wait()
+	}
+	if n := opened.Load(); n > parallel*waves/2 { // a connection may be returned a little after its call
+		t.Errorf("%d connections for %d calls", n, parallel*waves)
 	}
 }
 

@@ -44,11 +44,17 @@ type server struct {
 	tools   []*mcp.Tool        // the latest list
 }
 
+// idleConns is how many connections to a server over HTTP are kept for later calls; with
+// fewer, most of the calls that are made in parallel would open one each.
+const idleConns = 16
+
 func newServer(name string, config Server, opts Options, progressed func(token any)) *server {
 	return &server{
 		name: name, config: config, opts: opts, progressed: progressed,
-		log:     opts.Logger.With("tool_server", name),
-		http:    &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: opts.StartTimeout},
+		log: opts.Logger.With("tool_server", name),
+		http: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: opts.StartTimeout, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: time.Minute,
+		},
 		changed: make(chan struct{}, 1),
 		broken:  make(chan *mcp.ClientSession, 1),
 		back:    make(chan struct{}),

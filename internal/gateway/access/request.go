@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -18,6 +19,12 @@ const (
 	SourceHeader      TokenSource = "authorization"
 	SourceSubprotocol TokenSource = "subprotocol"
 )
+
+// Bearer is who has sent a token, without the request that contained it.
+type Bearer struct {
+	Address netip.Addr
+	Token   string
+}
 
 // maxTokenBytes bounds the length of a token; JWTs with many claims are long.
 const maxTokenBytes = 16 << 10

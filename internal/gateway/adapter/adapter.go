@@ -1,5 +1,5 @@
 // Package adapter has what the adapters of other protocols share: the admission of
-// their requests by a [Gate], a client of the gateway's own HTTP API, streams of
+// their requests by a [Gate], the gateway's own [API] in the process, streams of
 // events, ids that are the same for a retry, and payloads.
 package adapter
 
@@ -31,7 +31,7 @@ const (
 
 // Options configures a Gate.
 type Options struct {
-	API     http.Handler // the HTTP API of the gateway
+	API     API // of the gateway
 	Origins []string
 	Logger  *slog.Logger
 	// MaySend reports whether the capabilities of a participant may allow it to send an
@@ -59,7 +59,8 @@ func NewGate(o Options) *Gate {
 
 // Request is a request that was admitted. Close must be called.
 type Request struct {
-	// Client calls the API with the token of the request.
+	// Client calls the handler of the API with the token of the request. Send and Await
+	// do without it.
 	Client *api.Client
 	// Token is that token.
 	Token string
@@ -67,6 +68,7 @@ type Request struct {
 	Body []byte
 
 	gate    *Gate
+	bearer  access.Bearer
 	session *api.Session
 	hold    limit.Hold
 	waits   bool
@@ -87,12 +89,8 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway.")
 	}
-	q := &Request{Client: client, Token: token, gate: g}
-	if space == "" {
-		q.session, err = client.Session(r.Context())
-	} else {
-		q.session, err = client.SessionIn(r.Context(), space)
-	}
+	q := &Request{Client: client, Token: token, gate: g, bearer: access.Bearer{Address: access.Address(r), Token: token}}
+	q.session, err = g.options.API.Session(r.Context(), q.bearer, space)
 	if err != nil {
 		return nil, protocol.AsError(err)
 	}
@@ -147,7 +145,7 @@ func (q *Request) Space(ctx context.Context, name string) (string, protocol.Part
 	if you := q.session.In(name); you != "" {
 		return name, you, nil
 	}
-	session, err := q.Client.SessionIn(ctx, name)
+	session, err := q.gate.options.API.Session(ctx, q.bearer, name)
 	if err != nil {
 		return "", "", protocol.AsError(err)
 	}

@@ -1,6 +1,7 @@
 package adapter_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -8,26 +9,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
+
+// tokens is an API that knows two tokens of alice.
+type tokens struct{ adapter.API }
+
+func (tokens) Session(_ context.Context, b access.Bearer, _ string) (*api.Session, error) {
+	if b.Token != "good" && b.Token != "other" {
+		return nil, protocol.Errorf(protocol.CodeUnauthorized, "unknown")
+	}
+	return &api.Session{Participant: "alice", Spaces: []api.SessionSpace{{Name: "lab", Participant: "alice"}}}, nil
+}
 
 // server serves a gate whose API knows the tokens "good" and "other". A request
 // reports to waits, if there is one, and then waits for release.
 func server(t *testing.T, maxBody int64, waits, release chan struct{}) *httptest.Server {
 	t.Helper()
-	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if auth := r.Header.Get("Authorization"); auth != "Bearer good" && auth != "Bearer other" {
-			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = io.WriteString(w, `{"error":"unauthorized","message":"unknown"}`)
-			return
-		}
-		_, _ = io.WriteString(w, `{"participant":"alice","spaces":[{"name":"lab","participant":"alice"}],"globs":[]}`)
-	})
-	gate := adapter.NewGate(adapter.Options{API: api, Origins: []string{"https://ui.example.org"}, BodyTimeout: bodyTimeout})
+	gate := adapter.NewGate(adapter.Options{API: tokens{}, Origins: []string{"https://ui.example.org"}, BodyTimeout: bodyTimeout})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q, err := gate.Open(w, r, "", maxBody)
 		if err != nil {
@@ -210,10 +215,7 @@ func TestID_DependsOnItsParts(t *testing.T) {
 // Bodies of unknown size take memory as they arrive: many short ones of one token are
 // read at the same time, and a body that would exceed the bound is refused.
 func TestGate_ChunkedBodies(t *testing.T) {
-	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"participant":"alice","spaces":[{"name":"lab","participant":"alice"}],"globs":[]}`)
-	})
-	gate := adapter.NewGate(adapter.Options{API: api})
+	gate := adapter.NewGate(adapter.Options{API: tokens{}})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q, err := gate.Open(w, r, "", 32<<20)
 		if err != nil {

@@ -54,7 +54,7 @@ func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer cancel()
 	defer stop()
 	w := &response{header: make(http.Header), status: http.StatusOK}
-	failed := l.serve(w, inner)
+	failed := guard(l.log, r.URL.Path, func() { l.api.ServeHTTP(w, inner) })
 	if err := r.Context().Err(); err != nil {
 		return nil, unfinished(err)
 	}
@@ -67,10 +67,10 @@ func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return responseTo(r, w.status, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
 }
 
-// serve calls the handler. A panic becomes an error, as the HTTP server recovers
+// guard calls a part of the API. A panic becomes an error, as the HTTP server recovers
 // from it: with http.ErrAbortHandler, a handler ends a response that it cannot
 // complete.
-func (l *local) serve(w http.ResponseWriter, r *http.Request) (err error) {
+func guard(log *slog.Logger, name string, call func()) (err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -80,10 +80,10 @@ func (l *local) serve(w http.ResponseWriter, r *http.Request) (err error) {
 			err = unfinished(aborted)
 			return
 		}
-		l.log.Error("the API panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+		log.Error("the API panicked", "path", name, "panic", p, "stack", string(debug.Stack()))
 		err = fmt.Errorf("the API aborted its response: %v", p)
 	}()
-	l.api.ServeHTTP(w, r)
+	call()
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (l *local) stream(r, inner *http.Request, cancel func()) (*http.Response, e
 	done := make(chan struct{})
 	go func() { // ends with the body, which waits for it
 		defer close(done)
-		err := l.serve(w, inner)
+		err := guard(l.log, r.URL.Path, func() { l.api.ServeHTTP(w, inner) })
 		if err != nil {
 			w.WriteHeader(http.StatusInternalServerError)
 		}

@@ -58,19 +58,10 @@ func (s sent) MarshalJSON() ([]byte, error) {
 
 // send admits one envelope or an array of envelopes, in order.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
-	sender, err := v.space.Sender(r.Context(), v.viewer())
-	if err == nil {
-		err = tooManyRefused(sender)
-	}
+	p, most, err := s.newPosting(r.Context(), v)
 	if err != nil {
 		access.WriteError(w, err)
 		return
-	}
-	p := posting{server: s, space: v.space, sender: sender, limits: sender.Limits()}
-	most := max(maxSendBytes, 2*p.limits.MessageBytes)
-	p.most = p.limits.MessageBytes
-	if p.most <= 0 {
-		p.most = most
 	}
 	size := r.ContentLength
 	if size < 0 {
@@ -82,7 +73,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
 	}
 	p.body = access.OpenBody(w, r, most, bodyTimeout)
 	defer p.body.Close()
-	if !v.hold.Grow(min(2*size, maxWhole+p.most)) { // the pending elements, and the current one
+	if !p.reserve(v, size) {
 		p.discard()
 		access.WriteError(w, access.Busy())
 		return
@@ -97,6 +88,24 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
 	default:
 		p.single(r.Context(), w, in)
 	}
+}
+
+// newPosting begins a request that sends, of at most so many bytes.
+func (s *Server) newPosting(ctx context.Context, v caller) (p *posting, most int64, err error) {
+	sender, err := v.space.Sender(ctx, v.viewer())
+	if err == nil {
+		err = tooManyRefused(sender)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	p = &posting{server: s, space: v.space, sender: sender, limits: sender.Limits()}
+	most = max(maxSendBytes, 2*p.limits.MessageBytes)
+	p.most = p.limits.MessageBytes
+	if p.most <= 0 {
+		p.most = most
+	}
+	return p, most, nil
 }
 
 // tooManyRefused returns an error if the sender's rejected envelopes have used
@@ -119,6 +128,11 @@ type posting struct {
 	limits protocol.Limits
 	body   *access.Body
 	most   int64 // maximum bytes of one envelope
+}
+
+// reserve reserves the memory of a body: the pending elements, and the current one.
+func (p *posting) reserve(v caller, size int64) bool {
+	return v.hold.Grow(min(2*size, maxWhole+p.most))
 }
 
 // discard reads the rest of the body, and charges it like rejected envelopes.

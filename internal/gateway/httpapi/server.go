@@ -59,7 +59,7 @@ type Options struct {
 	Search *derived.SearchStore
 	// Adapters makes the routes of other protocols from this API; nil: there are none.
 	// Their responses may take longer than others.
-	Adapters func(api http.Handler) []Route
+	Adapters func(api *Server) []Route
 	// Hooks makes the handler of the hooks of coding agents from this API; nil:
 	// there is none.
 	Hooks func(api http.Handler) HookHandler
@@ -258,21 +258,27 @@ func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
 // serve charges a request to its participant before it does any work. refuse responds
 // to a request that is not within the limits.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, v caller, next spaceHandler, refuse func(http.ResponseWriter, error)) {
-	hold, ok := s.budget.Take(v.identity.Holder(), requestBytes)
-	defer hold.Release()
-	refused := access.Busy()
-	if ok {
-		refused = nil
-	}
-	if ok && r.Method != http.MethodPost { // envelopes have limits of their own
-		refused = v.space.ChargeRead(v.id)
-	}
-	if refused != nil {
-		refuse(w, refused)
+	err := s.charge(&v, r.Method != http.MethodPost)
+	defer v.hold.Release()
+	if err != nil {
+		refuse(w, err)
 		return
 	}
-	v.hold = &hold
 	next(w, r, v)
+}
+
+// charge charges a request to its participant: its memory, which v.hold.Release
+// returns, and a read. Envelopes have limits of their own.
+func (s *Server) charge(v *caller, reads bool) error {
+	hold, ok := s.budget.Take(v.identity.Holder(), requestBytes)
+	v.hold = &hold
+	switch {
+	case !ok:
+		return access.Busy()
+	case reads:
+		return v.space.ChargeRead(v.id)
+	}
+	return nil
 }
 
 // Bounds on the memory of requests, in bytes.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	found, refused := s.sessionOf(r, in.token, in.space)
+	found, refused := s.sessionOf(r.Context(), access.Bearer{Address: access.Address(r), Token: in.token}, in.space)
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
@@ -102,7 +103,7 @@ func (s *Server) whoAmI(w http.ResponseWriter, r *http.Request) {
 	var found *session
 	switch {
 	case err == nil:
-		found, err = s.sessionOf(r, c.Token, r.URL.Query().Get("space"))
+		found, err = s.sessionOf(r.Context(), access.Bearer{Address: access.Address(r), Token: c.Token}, r.URL.Query().Get("space"))
 	case protocol.AsError(err).Code == protocol.CodeUnauthorized:
 		err = protocol.Errorf(protocol.CodeUnauthorized, "Not signed in. POST a token to /api/session.")
 	}
@@ -178,17 +179,17 @@ func parseSignIn(body []byte) (signInRequest, error) {
 
 // sessionOf determines the spaces that a token is valid for. If space is set,
 // the token must be valid there.
-func (s *Server) sessionOf(r *http.Request, token, space string) (*session, error) {
-	ctx, addr, found := r.Context(), access.Address(r), &session{Spaces: []sessionSpace{}}
+func (s *Server) sessionOf(ctx context.Context, b access.Bearer, space string) (*session, error) {
+	found := &session{Spaces: []sessionSpace{}}
 	var there access.Identity
 	if space != "" {
 		var refused error
-		_, there, refused = s.options.Admission.Authorize(ctx, addr, space, token)
+		_, there, refused = s.options.Admission.Authorize(ctx, b.Address, space, b.Token)
 		if refused != nil {
 			return nil, refused
 		}
 	}
-	patterns, refused := s.options.Admission.SpacesOf(ctx, addr, token)
+	patterns, refused := s.options.Admission.SpacesOf(ctx, b.Address, b.Token)
 	if refused != nil {
 		return nil, refused
 	}
@@ -209,7 +210,7 @@ func (s *Server) sessionOf(r *http.Request, token, space string) (*session, erro
 		if len(found.Spaces) == maxNamed {
 			break
 		}
-		identity, err := s.options.Admission.Auth.Authenticate(ctx, name, token, now)
+		identity, err := s.options.Admission.Auth.Authenticate(ctx, name, b.Token, now)
 		if err != nil {
 			continue // revoked meanwhile, or another pattern configures the space
 		}

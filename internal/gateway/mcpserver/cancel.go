@@ -81,7 +81,7 @@ func (c *caller) abandon(e *protocol.Envelope, key string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ended), cancelTimeout)
 	defer cancel()
-	_, err := c.client.Send(ctx, c.space, protocol.Envelope{
+	_, err := c.door.Send(ctx, c.space, protocol.Envelope{
 		Kind: protocol.KindMCPRequest, To: e.To, Context: e.Context, Correlation: protocol.CorrelateTo(e.ID),
 		Payload: object("jsonrpc", "2.0", "method", methodCancelled, "params", map[string]any{"requestId": e.ID, "reason": "the client no longer waits"}),
 	})

@@ -167,7 +167,7 @@ func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.Partic
 				params["cursor"] = after
 			}
 			e := requestTo(host, "", methodList, params)
-			receipt, err := c.client.Send(ctx, c.space, e)
+			receipt, err := c.door.Send(ctx, c.space, e)
 			switch {
 			case errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}), errors.Is(err, &protocol.Error{Code: protocol.CodeUnknownParticipant}):
 				delete(cursors, host) // the caller may not know its tools

@@ -137,7 +137,7 @@ func (c *caller) reply(ctx context.Context, question *protocol.Envelope, payload
 		return err
 	}
 	e.ID = id
-	_, err = c.client.Send(ctx, c.space, e)
+	_, err = c.door.Send(ctx, c.space, e)
 	return err
 }
 

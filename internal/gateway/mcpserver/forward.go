@@ -46,13 +46,9 @@ func (c *caller) answers(ctx context.Context, in *inquiry, deadline time.Time) (
 	}
 	got, missing := make(map[protocol.ID]*protocol.Envelope), in.at
 	for {
-		err := c.awaitUntil(ctx, deadline, q)
+		page, err := c.awaitUntil(ctx, deadline, q)
 		if errors.Is(err, errNoneInTime) {
 			return got, missing, nil
-		}
-		var page *api.Envelopes
-		if err == nil {
-			page, err = c.page(ctx, q)
 		}
 		if c.pause(ctx, deadline, err) {
 			continue
@@ -87,7 +83,7 @@ func (c *caller) answers(ctx context.Context, in *inquiry, deadline time.Time) (
 // ask sends a request to one participant, and returns its response; nil: there is
 // none in time. The cursor is after the response, or at the request.
 func (c *caller) ask(ctx context.Context, e *protocol.Envelope, key string, note func(*protocol.Envelope), patience time.Duration) (*protocol.Envelope, cursor, error) {
-	receipt, err := c.client.Send(ctx, c.space, *e)
+	receipt, err := c.door.Send(ctx, c.space, *e)
 	if err != nil {
 		c.abandon(e, key) // it may have been sent
 		return nil, cursor{}, err

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -8,19 +9,33 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
+	"github.com/meup-protocol/meup/protocol"
 )
+
+// fake is an API with one token, of alice in the space lab.
+type fake struct {
+	adapter.API
+	handler http.HandlerFunc
+	found   []protocol.Envelope // what Await returns
+}
+
+func (fake) Session(context.Context, access.Bearer, string) (*api.Session, error) {
+	return &api.Session{Participant: "alice", Spaces: []api.SessionSpace{{Name: "lab", Participant: "alice"}}}, nil
+}
+
+func (f fake) Await(context.Context, access.Bearer, string, api.EnvelopeQuery) (*api.Envelopes, error) {
+	return &api.Envelopes{Envelopes: f.found, Next: f.found[len(f.found)-1].Seq}, nil
+}
+
+func (f fake) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.handler(w, r) }
 
 // Names of participants that do not exist evict no view.
 func TestServer_KeepsNoViewOfNone(t *testing.T) {
-	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/participants") {
-			_, _ = w.Write([]byte(`{"participants":[]}`))
-			return
-		}
-		_, _ = w.Write([]byte(`{"participant":"alice","spaces":[{"name":"lab","participant":"alice"}],"globs":[]}`))
-	})
-	s, ok := New(Options{Options: adapter.Options{API: api, Logger: slog.New(slog.DiscardHandler)}}).(*server)
+	nobody := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"participants":[]}`)) }
+	s, ok := New(Options{Options: adapter.Options{API: fake{handler: nobody}, Logger: slog.New(slog.DiscardHandler)}}).(*server)
 	if !ok {
 		t.Fatal("not a server")
 	}

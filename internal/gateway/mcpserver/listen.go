@@ -75,7 +75,7 @@ func (l *listener) register(ctx context.Context) error {
 			continue
 		}
 		e := requestTo(l.c.of, "", method, map[string]any{})
-		receipt, err := l.c.client.Send(ctx, l.c.space, e)
+		receipt, err := l.c.door.Send(ctx, l.c.space, e)
 		if err != nil {
 			return refusal(err)
 		}

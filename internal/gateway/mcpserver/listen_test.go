@@ -29,14 +29,14 @@ func TestListener_ReadsTheThreadOnce(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			reads := 0
-			api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handler := func(w http.ResponseWriter, r *http.Request) {
 				if !strings.HasSuffix(r.URL.Path, "/envelopes/e/turn") {
 					t.Error(r.URL.Path)
 				}
 				reads++
 				_, _ = w.Write([]byte(`{"thread_id":"q"}`))
-			})
-			c := callerFor(t, api)
+			}
+			c := callerFor(t, fake{handler: handler})
 			l := &listener{c: c, server: mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil), want: &mcp.NotificationSubscriptions{ResourceSubscriptions: test.want}}
 			l.envelope(t.Context(), &protocol.Envelope{ID: "e", Kind: protocol.KindReasoningStart})
 			if reads != test.reads {
@@ -50,15 +50,17 @@ func TestListener_ReadsTheThreadOnce(t *testing.T) {
 }
 
 // callerFor returns the caller alice, with a slot, of an API.
-func callerFor(t *testing.T, handler http.HandlerFunc) *caller {
+func callerFor(t *testing.T, f fake) *caller {
 	t.Helper()
-	client, err := adapter.NewClient(handler, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil), "token", slog.New(slog.DiscardHandler))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil)
+	r.Header.Set("Authorization", "Bearer token")
+	door, err := adapter.NewGate(adapter.Options{API: f, Logger: slog.New(slog.DiscardHandler)}).Open(httptest.NewRecorder(), r, "lab", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(client.Close)
+	t.Cleanup(door.Close)
 	s := &server{slots: NewSlotPool(1, 1)}
-	c := &caller{SlotShare: s.slots.Share(t.Context()), server: s, client: client, space: "lab", you: "alice", ended: t.Context()}
+	c := &caller{SlotShare: s.slots.Share(t.Context()), server: s, door: door, client: door.Client, space: "lab", you: "alice", ended: t.Context()}
 	if err := c.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -87,19 +89,10 @@ func TestListener_Presence(t *testing.T) {
 // A response counts only if it is of the recipient of the request, when several are asked
 // at the same time.
 func TestCaller_AnswerOfAnother(t *testing.T) {
-	response := func(seq int, from, to string) string {
-		return fmt.Sprintf(`{"protocol":"meup/v0.1","id":"r%d","ts":"2026-01-01T00:00:00Z","from":%q,"kind":"mcp.response","correlationId":%q,"payload":{"result":{}},"seq":%d}`, seq, from, to, seq)
+	response := func(seq protocol.Seq, from protocol.ParticipantID, to protocol.ID) protocol.Envelope {
+		return protocol.Envelope{Kind: protocol.KindMCPResponse, From: from, Correlation: protocol.CorrelateTo(to), Seq: seq}
 	}
-	list := []string{response(2, "lamp.2", "a"), response(3, "lamp.2", "b"), response(4, "lamp", "a")}
-	c := callerFor(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/events") {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = fmt.Fprintf(w, "event: envelope\nid: 2\ndata: %s\n\n", list[0])
-			return
-		}
-		w.Header().Set("Meup-Next", "4")
-		_, _ = fmt.Fprint(w, strings.Join(list, "\n"))
-	})
+	c := callerFor(t, fake{found: []protocol.Envelope{response(2, "lamp.2", "a"), response(3, "lamp.2", "b"), response(4, "lamp", "a")}})
 	in := new(inquiry)
 	in.sent(&protocol.Envelope{ID: "a", To: []protocol.ParticipantID{"lamp"}}, 1)
 	in.sent(&protocol.Envelope{ID: "b", To: []protocol.ParticipantID{"lamp.2"}}, 1)

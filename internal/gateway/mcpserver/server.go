@@ -1,8 +1,8 @@
 // Package mcpserver serves a space to MCP clients over Streamable HTTP.
 //
-// A tool is a request to the gateway's own HTTP API with the caller's token, so
-// the caller's capabilities, limits, visibility and redaction apply as
-// everywhere else.
+// A tool is a request to the gateway's own HTTP API with the caller's token, or an
+// operation of it ([adapter.API]), so the caller's capabilities, limits, visibility and
+// redaction apply as everywhere else.
 package mcpserver
 
 import (

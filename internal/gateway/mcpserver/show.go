@@ -88,7 +88,7 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 	e := requestTo(c.of, "", "initialize", map[string]any{
 		"protocolVersion": "2025-11-25", "capabilities": struct{}{}, "clientInfo": map[string]string{"name": "meup", "version": c.server.options.Version},
 	})
-	receipt, err := c.client.Send(ctx, c.space, e)
+	receipt, err := c.door.Send(ctx, c.space, e)
 	if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
 		return v.introduceTools(ctx, c, err)
 	}
@@ -232,6 +232,6 @@ func (c *caller) subscribe(ctx context.Context, method string, req mcp.Request, 
 func (c *caller) unsubscribe(ctx context.Context, p *mcp.UnsubscribeParams) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTimeout)
 	defer cancel()
-	_, err := c.client.Send(ctx, c.space, requestTo(c.of, "", "resources/unsubscribe", map[string]any{"uri": p.URI}))
+	_, err := c.door.Send(ctx, c.space, requestTo(c.of, "", "resources/unsubscribe", map[string]any{"uri": p.URI}))
 	return err
 }

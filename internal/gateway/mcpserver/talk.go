@@ -63,7 +63,7 @@ func (c *caller) say(ctx context.Context, in sayInput) (*sent, error) {
 }
 
 func (c *caller) send(ctx context.Context, e protocol.Envelope) (*sent, error) {
-	receipt, err := c.client.Send(ctx, c.space, e)
+	receipt, err := c.door.Send(ctx, c.space, e)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (c *caller) wait(ctx context.Context, in waitInput) (*messages, error) {
 			continue // a long part of the log without a message
 		}
 		q.Since, q.Log = at.seq, at.log
-		err = c.awaitUntil(ctx, deadline, q)
+		_, err = c.awaitUntil(ctx, deadline, q)
 		if errors.Is(err, errNoneInTime) {
 			return out, nil
 		}
@@ -201,27 +201,28 @@ func (c *caller) longest() time.Duration {
 
 var errNoneInTime = errors.New("no envelope in time")
 
-// awaitUntil waits without a slot for an envelope that a query selects. If there
-// is none until the deadline, the error is errNoneInTime.
-func (c *caller) awaitUntil(ctx context.Context, deadline time.Time, q api.EnvelopeQuery) error {
-	err := c.Await(ctx, func(ctx context.Context) error {
+// awaitUntil waits without a slot for envelopes that a query selects, and returns the first of
+// them, which are shared. If there is none until the deadline, the error is errNoneInTime.
+func (c *caller) awaitUntil(ctx context.Context, deadline time.Time, q api.EnvelopeQuery) (page *api.Envelopes, err error) {
+	err = c.Await(ctx, func(ctx context.Context) error {
 		defer RepeatProgress(ctx, c.server.options.ProgressEvery)()
 		ctx, cancel := context.WithDeadline(ctx, deadline)
 		defer cancel()
-		return c.client.Await(ctx, c.space, q)
+		page, err = c.door.Await(ctx, c.space, q)
+		return err
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return errNoneInTime
+		return nil, errNoneInTime
 	}
 	var coded *protocol.Error
 	if err == nil || errors.As(err, &coded) || errors.Is(err, ErrManyWaiting) {
-		return err
+		return page, err
 	}
 	// The stream ended: the participant may have been removed.
 	if _, refused := c.client.SessionIn(ctx, c.space); errors.As(refused, &coded) {
-		return refused
+		return nil, refused
 	}
-	return c.unfinished(err)
+	return nil, c.unfinished(err)
 }
 
 // unfinished returns the error for a request that ends before its answer is there, for
