@@ -3,7 +3,9 @@ package pebblejournal
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -61,11 +64,12 @@ func BenchmarkAppend(b *testing.B) {
 	for _, spaces := range []int{1, 8} {
 		for _, callers := range []int{1, 8, 64} {
 			b.Run(fmt.Sprintf("spaces=%d/callers=%d", spaces, callers), func(b *testing.B) {
-				j, err := Open(Options{Dir: b.TempDir()})
+				batches := 0
+				j, err := Open(Options{Dir: b.TempDir(), OnCommit: func(int, int, time.Duration) { batches++ }})
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer j.Close()
+				b.ReportAllocs()
 				concurrently(b, callers, func(worker int, i int64) {
 					space := fmt.Sprintf("lab-%d", worker%spaces)
 					r := j.Append(context.Background(), space, []journal.Draft{benchDraft(i)})
@@ -73,9 +77,31 @@ func BenchmarkAppend(b *testing.B) {
 						b.Error(r[0].Err)
 					}
 				})
+				if err := j.Close(); err != nil {
+					b.Error(err)
+				}
+				b.ReportMetric(float64(b.N)/float64(batches), "entries/batch")
 			})
 		}
 	}
+}
+
+// BenchmarkBareSync appends the bytes of one entry to a file and syncs it, one after the
+// other: what the disk allows a caller that appends alone.
+func BenchmarkBareSync(b *testing.B) {
+	f, err := vfs.Default.Create(filepath.Join(b.TempDir(), "bare"), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	d := benchDraft(1)
+	entry := journal.AppendEntry(nil, entryOf(&d, 1))
+	concurrently(b, 1, func(int, int64) {
+		_, err := f.Write(entry)
+		if err := errors.Join(err, f.SyncData()); err != nil {
+			b.Error(err)
+		}
+	})
 }
 
 // BenchmarkRawPebble writes the same load directly to Pebble, one row per entry

@@ -8,8 +8,9 @@
 //
 // One goroutine, the committer, does all of this, one batch at a time. While
 // the disk is busy with a batch the next one collects in the queue. Starting it
-// before the disk is free sounds faster but is slower: callers that append
-// repeatedly would split into two halves that wait for each other's syncs.
+// before the disk is free sounds faster but is slower: Pebble syncs its log once
+// at a time, so callers that append repeatedly would split into two halves that
+// wait for each other's syncs.
 //
 // Readers see an entry only when it is durable.
 //
