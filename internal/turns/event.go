@@ -63,13 +63,16 @@ type Events struct {
 	bytes int // of their turns
 }
 
-// Add adds an event. When there are too many, the oldest of those goes that a
-// younger one of the same agent and turn includes, else the oldest.
+// Add adds an event. When there are too many, the youngest of those goes that the new one
+// includes, which is found soon, else the oldest.
 func (s *Events) Add(e Event) {
 	s.list = append(s.list, e)
 	s.bytes += e.bytes
 	for len(s.list) > 1 && (len(s.list) > maxEvents || s.bytes > maxEventBytes) {
-		drop := max(0, slices.IndexFunc(s.list, e.includes))
+		drop := len(s.list) - 1
+		for drop > 0 && !e.includes(&s.list[drop]) {
+			drop--
+		}
 		s.bytes -= s.list[drop].bytes
 		s.list = slices.Delete(s.list, drop, drop+1)
 	}
@@ -117,7 +120,7 @@ func (s *Events) UnmarshalJSON(b []byte) error {
 }
 
 // includes reports whether the event has all decisions of an older one.
-func (e Event) includes(old Event) bool {
+func (e *Event) includes(old *Event) bool {
 	return e.at == old.at && e.agent == old.agent && e.Seq > old.Seq
 }
 

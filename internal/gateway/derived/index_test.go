@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
@@ -149,6 +150,43 @@ func TestStore_Restart(t *testing.T) {
 	}
 }
 
+// TestStore_Killed: what is applied again after a kill is what was not saved, although no
+// table of rows was written.
+func TestStore_Killed(t *testing.T) {
+	log := newLog()
+	h := newHouse(t, log)
+	fs := vfs.NewCrashableMem()
+	o := TurnOptions{Dir: "turns", Bounds: log.Bounds, fs: fs, Clock: func() time.Time { return time.Unix(0, 0) }}
+	k := NewTurnStore(o)
+	defer k.Close()
+	everything(t, k, h.space("lab"))
+	for from := 0; h.space("lab").Head() < 2*saveEvery+saveEvery/2; from += 100 {
+		h.write("lab", from, from+100)
+		if _, err := k.View(t.Context(), h.space("lab"), ring.Viewer{ID: "alice"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.dbMu.Lock()
+	err := k.db.With(func(store *pebble.DB) error { return store.LogData(nil, pebble.Sync) }) // what was committed before is written
+	k.dbMu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	again := NewTurnStore(o)
+	defer again.Close()
+	log.reads.Store(0)
+	if _, err := history(t.Context(), again, h.space("lab"), "alice", "q0", 1); err != nil {
+		t.Fatal(err)
+	}
+	if n := log.reads.Load(); n > saveEvery {
+		t.Errorf("of %d entries %d were read after the kill", h.space("lab").Head(), n)
+	}
+	if got, want := everything(t, again, h.space("lab")), fold(t, log, h.space("lab")); got != want {
+		t.Error("the turns differ")
+	}
+}
+
 // TestStore_Crash: after a crash at any point the index lacks the end of the log, and
 // catches up.
 func TestStore_Crash(t *testing.T) {
@@ -165,7 +203,7 @@ func TestStore_Crash(t *testing.T) {
 			k = NewTurnStore(TurnOptions{Dir: "turns", Bounds: log.Bounds, fs: fs})
 			everything(t, k, h.space("lab"))
 		}
-		clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rand.New(rand.NewPCG(uint64(round), 1))})
+		clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50 * (round % 3), RNG: rand.New(rand.NewPCG(uint64(round), 1))})
 		k.Close()
 		fs = clone
 		k = NewTurnStore(TurnOptions{Dir: "turns", Bounds: log.Bounds, fs: fs})

@@ -2,6 +2,7 @@ package derived
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -16,7 +17,7 @@ import (
 const bloomBits = 10
 
 var turnSchema = derivedb.Schema{
-	Name: "index of turns", Version: "1", MemTableBytes: 4 << 20,
+	Name: "index of turns", Version: "1", MemTableBytes: 4 << 20, Log: true,
 	Tune: func(o *pebble.Options) {
 		for i := range o.Levels {
 			o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
@@ -147,9 +148,9 @@ func (s *turnSpace) rows(list []byte, lower, upper protocol.Seq, most int, backw
 // Commit stores all rows of the batch in one step. They reach the disk later, in the
 // order of the commits.
 func (s *turnSpace) Commit() error {
-	return s.db.With(func(store *pebble.DB) error {
-		err := s.batch.Commit(pebble.NoSync)
+	err := s.db.Commit(s.batch)
+	return errors.Join(err, s.db.With(func(store *pebble.DB) error {
 		s.batch = store.NewIndexedBatch()
-		return err
-	})
+		return nil
+	}))
 }

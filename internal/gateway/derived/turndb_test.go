@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -100,7 +101,8 @@ func TestSpace_Model(t *testing.T) {
 					s = openSpace(rt, db, "lab", "log", false)
 				}
 			case 8:
-				clone := fs.CrashClone(vfs.CrashCloneCfg{})
+				percent := rapid.SampledFrom([]int{0, 50, 100}).Draw(rt, "of what was not synced")
+				clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(uint64(percent), 1))})
 				err = db.Close()
 				fs, db = clone, openDB(rt, clone)
 				s = openSpace(rt, db, "lab", "log", false)

@@ -18,11 +18,10 @@ const (
 	// retryDelay is how long a tailer waits after the log or the index could not be read.
 	retryDelay = 250 * time.Millisecond
 	// saveEvery is how many entries are applied between two times that the index is
-	// saved. After a crash so many are applied again, and the ones in the tables of
-	// turnDB that were not on disk.
-	saveEvery = 5000
-	// flushEvery is how often the index is saved and written to disk while fewer entries
-	// are applied. So a crash after slow traffic costs the entries of this time only.
+	// saved. About so many are applied again after a crash.
+	saveEvery = 2000
+	// flushEvery is how often the index is saved while fewer entries are applied. So a
+	// crash after slow traffic costs the entries of this time only.
 	flushEvery = 10 * time.Second
 	// trimTurnsEvery is how often a tailer looks for entries that the log no longer has.
 	trimTurnsEvery = time.Minute

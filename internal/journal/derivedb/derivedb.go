@@ -1,9 +1,11 @@
 // Package derivedb keeps data that is derived from the log, such as an index, in a Pebble
 // database.
 //
-// The data can be derived again. So the database has no write-ahead log, a write never
-// waits for the disk, and a database that is missing, damaged or of another version is
-// begun again.
+// The data can be derived again. So a write does not wait for the disk, and a database that
+// is missing, damaged or of another version is begun again. The write-ahead log of a
+// database, if it has one, bounds what has to be derived again after a crash; where the log
+// cannot be written, the database goes on without it. Only a write that fills a memtable
+// waits, for the log of that one to be synced.
 //
 // Keys of a database are a class, which is one byte, and a text or a number:
 //
@@ -58,10 +60,14 @@ func IsNewer(err error) bool {
 type Schema struct {
 	Name    string // in texts, such as "search index"
 	Version string // a database of another version is begun again
-	// MemTableBytes is the size of a memtable. A crash loses the rows that are not on
-	// disk, usually less than this.
+	// MemTableBytes is the size of a memtable. Without a log, a crash loses the rows that
+	// are not on disk, usually less than this; with one, it is what the next Open reads
+	// of the log.
 	MemTableBytes uint64
-	Tune          func(*pebble.Options) // sets further options
+	// Log has a write-ahead log. [DB.Commit] starts to sync it; other commits are written
+	// when a block of it is full, so a kill costs the last 32 kB of them.
+	Log  bool
+	Tune func(*pebble.Options) // sets further options
 }
 
 // Options configures a DB.
@@ -78,6 +84,7 @@ type DB struct {
 	schema  Schema
 	log     *slog.Logger
 	damaged atomic.Bool
+	walFS   *walFS // nil: there is no log
 
 	access sync.RWMutex // held for writing while the store is closed
 	store  *pebble.DB   // nil: closed
@@ -119,6 +126,12 @@ func open(s Schema, o Options) (*DB, error) {
 	db := &DB{schema: s, log: o.Logger}
 	var opened atomic.Bool
 	compactions := NewScheduler(opened.Load)
+	if s.Log {
+		db.walFS = &walFS{FS: o.FS, failed: func(err error) {
+			o.Logger.Warn("the log of the "+s.Name+" cannot be written; until the next start, more of it may be lost in a crash", "error", err)
+		}}
+		o.FS = db.walFS
+	}
 	store, err := pebble.Open(o.Dir, db.storeOptions(o.FS, compactions))
 	if err != nil {
 		compactions.Unregister()
@@ -145,7 +158,7 @@ func open(s Schema, o Options) (*DB, error) {
 func (db *DB) storeOptions(fs vfs.FS, s *Scheduler) *pebble.Options {
 	opts := &pebble.Options{
 		FS: fs, CacheSize: cacheBytes, MemTableSize: db.schema.MemTableBytes, MaxOpenFiles: maxOpenTables,
-		DisableWAL: true, FormatMajorVersion: pebble.FormatNewest,
+		DisableWAL: !db.schema.Log, FormatMajorVersion: pebble.FormatNewest,
 		// A write never waits for the disk; see Full.
 		MemTableStopWritesThreshold: math.MaxInt32, L0StopWritesThreshold: math.MaxInt32,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
@@ -199,9 +212,24 @@ func (db *DB) Close() error {
 	return err
 }
 
-// StartFlush starts to write committed rows to disk, and does not wait for it.
+// Commit commits a batch, which must not be used again. The log, if
+// there is one, is written and synced in the background, in the order of the commits.
+func (db *DB) Commit(b *pebble.Batch) error {
+	return db.With(func(store *pebble.DB) error {
+		if db.schema.Log {
+			return store.ApplyNoSyncWait(b, pebble.Sync)
+		}
+		return store.Apply(b, pebble.NoSync)
+	})
+}
+
+// StartFlush starts to write committed rows to disk, unless the log has them. It does not
+// wait for the disk.
 func (db *DB) StartFlush() error {
 	return db.With(func(store *pebble.DB) error {
+		if db.walFS != nil && !db.walFS.broken.Load() {
+			return nil
+		}
 		_, err := store.AsyncFlush()
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand"
+	randv2 "math/rand/v2"
 	"os"
 	"strings"
 	"sync"
@@ -414,5 +415,146 @@ func TestOpen_CompactionWaits(t *testing.T) {
 	close(release)
 	if err := db.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// logged has a log, and memtables so small that there are several logs.
+var logged = Schema{Name: "index of tests", Version: "2", MemTableBytes: 64 << 10, Log: true}
+
+func openLogged(t *testing.T, fs vfs.FS) *DB {
+	t.Helper()
+	db, err := Open(logged, Options{Dir: dir, FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// commit commits the rows from a number to another one, each in a batch.
+func commit(t *testing.T, db *DB, from, to int) {
+	t.Helper()
+	value := make([]byte, 1000)
+	for i := from; i < to; i++ {
+		b := db.Store().NewBatch()
+		if err := errors.Join(b.Set(key(i), value, nil), db.Commit(b)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// expectBeginning checks that a database has the first rows, at least so many, and no others.
+func expectBeginning(t *testing.T, db *DB, least int) {
+	t.Helper()
+	n, err := read(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < least {
+		t.Errorf("%d rows, want %d", n, least)
+	}
+	if n > 0 {
+		if v, err := Get(db.Store(), key(n-1)); v == nil || err != nil {
+			t.Errorf("of %d rows the last one is not there, %v", n, err)
+		}
+	}
+}
+
+// TestCommit_Crash checks that a kill loses nothing that was written to the log, and that
+// after a power failure the rows are the beginning of what was committed.
+func TestCommit_Crash(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		unsynced int // percent that is left
+	}{{"killed", 100}, {"power failure", 0}, {"power failure while data is written", 50}} {
+		t.Run(test.name, func(t *testing.T) {
+			fs := vfs.NewCrashableMem()
+			db := openLogged(t, fs)
+			for round := range 10 {
+				commit(t, db, 50*round, 50*round+50)
+				if test.unsynced == 100 {
+					if err := db.Store().LogData(nil, pebble.Sync); err != nil { // waits until the log is written
+						t.Fatal(err)
+					}
+				}
+				crashed := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: test.unsynced, RNG: randv2.New(randv2.NewPCG(uint64(round), 1))})
+				least := 0
+				if test.unsynced == 100 {
+					least = 50*round + 50
+				}
+				expectBeginning(t, openLogged(t, crashed), least)
+			}
+		})
+	}
+}
+
+// TestCommit_LogFails checks that a database whose log cannot be created, written or
+// synced goes on without it: all rows can be read, they reach the disk by flushes, and
+// after a crash there is the beginning of what was committed.
+func TestCommit_LogFails(t *testing.T) {
+	for name, fails := range map[string]func(errorfs.Op) bool{
+		"create": func(op errorfs.Op) bool { return op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite },
+		"write":  func(op errorfs.Op) bool { return op.Kind == errorfs.OpFileWrite },
+		"sync": func(op errorfs.Op) bool {
+			return op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
+		},
+		"any": func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite },
+	} {
+		for _, from := range []int{0, 100} {
+			t.Run(fmt.Sprint(name, " after ", from), func(t *testing.T) {
+				var broken errorfs.Toggle
+				broken.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
+					if (strings.HasSuffix(op.Path, ".log") || op.Path == dir && op.Kind == errorfs.OpFileSync) && fails(op) {
+						return syscall.ENOSPC
+					}
+					return nil
+				})
+				mem := vfs.NewCrashableMem()
+				var log testkit.Log
+				if from == 0 {
+					broken.On()
+				}
+				db, err := Open(logged, Options{Dir: dir, FS: errorfs.Wrap(mem, &broken), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = db.Close() })
+				commit(t, db, 0, from)
+				broken.On()
+				commit(t, db, from, 300)
+				expectBeginning(t, db, 300)
+				crashed := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: randv2.New(randv2.NewPCG(1, 1))})
+				expectBeginning(t, openLogged(t, crashed), 0)
+				broken.Off() // the log stays without its end
+				commit(t, db, 300, 310)
+				if err := db.StartFlush(); err != nil {
+					t.Error(err)
+				}
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+				if n := strings.Count(log.String(), "cannot be written"); n != 1 {
+					t.Errorf("%d warnings:\n%s", n, log.String())
+				}
+				crashed = mem.CrashClone(vfs.CrashCloneCfg{})
+				expectBeginning(t, openLogged(t, crashed), 310)
+			})
+		}
+	}
+}
+
+// TestStartFlush_Logged checks that rows that the log has are not flushed.
+func TestStartFlush_Logged(t *testing.T) {
+	db := openLogged(t, vfs.NewMem())
+	commit(t, db, 0, 1)
+	flushes := db.Store().Metrics().Flush.Count
+	if err := db.StartFlush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Store().Flush(); err != nil { // the next one, if any was started
+		t.Fatal(err)
+	}
+	if n := db.Store().Metrics().Flush.Count - flushes; n != 1 {
+		t.Errorf("%d flushes", n)
 	}
 }
