@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space/admission"
@@ -26,9 +25,8 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, error) {
 	if err := s.admission.AdmitGuest(ctx, o.ID); err != nil {
 		return nil, err
 	}
-	m := &Member{JoinOptions: o, space: s, welcomeDue: true,
-		wakeup: make(chan struct{}, 1), closed: make(chan struct{})}
-	m.drained = sync.NewCond(&m.mu)
+	m := &Member{JoinOptions: o, space: s, welcomeDue: true, closed: make(chan struct{})}
+	m.drained.L = &m.mu
 	m.currentDialect.Store(uint32(o.Dialect))
 	m.matcher.Store(matcher)
 	m.refreshVisibility()

@@ -54,7 +54,7 @@ type Member struct {
 
 	joinedAt protocol.Seq // the head when the member joined
 
-	// Owned by the goroutine that calls Next.
+	// Owned by the goroutine that calls Next or Poll.
 	pos      uint64       // position in the ring; valid unless behind
 	seq      protocol.Seq // everything durable up to here was processed
 	live     uint64       // position in the ring: entries without a Seq before it were processed
@@ -64,8 +64,10 @@ type Member struct {
 	// controlFirst: the last delivery postponed the journal in favor of the
 	// control frames; the next one does not.
 	controlFirst bool
-	failing      time.Time // when the journal first could not be read; zero: it can be read
-	retryAt      time.Time // when to read the journal again; zero: at once
+	failing      time.Time   // when the journal first could not be read; zero: it can be read
+	retryAt      time.Time   // when to read the journal again; zero: at once
+	retry        *time.Timer // wakes the member then; nil: not needed so far
+	postponed    bool        // the close waits for entries before it
 
 	matcher        atomic.Pointer[protocol.Matcher]
 	visibility     atomic.Pointer[ring.Visibility] // for one state; see refreshVisibility
@@ -75,14 +77,16 @@ type Member struct {
 	// [Hub.Drain] closes the connection after that.
 	Answering atomic.Bool
 
-	asleep   atomic.Bool
-	notified atomic.Bool
+	// writer is what the writer does, of the writer… constants.
+	writer   atomic.Int32
+	onWake   func() // OnWake; nil: wakeup
 	wakeup   chan struct{}
+	notified atomic.Bool
 	closed   chan struct{}
 
 	mu         sync.Mutex
 	control    []byte // frames for this member alone
-	drained    *sync.Cond
+	drained    sync.Cond
 	welcomeDue bool
 	pingDue    bool
 	pong       []byte // payload of the pong to send; nil: none
@@ -129,7 +133,8 @@ func (d *Delivery) borrow() {
 	}
 }
 
-func (d *Delivery) release() {
+// Release returns the space of the entries, which are not valid after it.
+func (d *Delivery) Release() {
 	if d.Entries != nil {
 		room := d.Entries[:cap(d.Entries)]
 		clear(room)
@@ -182,77 +187,129 @@ func (m *Member) welcomeAgain() {
 	m.wake()
 }
 
+// What a member's writer does. A wake while it is active makes it look once more before it sleeps.
+const (
+	writerActive int32 = iota
+	writerWoken        // active, and woken since it looked
+	writerAsleep
+)
+
+// Polled is the result of Member.Poll.
+type Polled int
+
+// Results of Member.Poll.
+const (
+	Asleep    Polled = iota // nothing to write: the member sleeps until it is woken
+	Ready                   // the delivery is to be written
+	NeedsRead               // the next entries are in the journal, which may block
+)
+
 // Next waits until there is something to write and fills d with it. The Entries
 // of d are valid until the next call. It returns an error when ctx ends. Only the
-// member's writer may call it.
-//
-// It blocks only on the journal, and to sleep. A member that reads the journal
-// gets its control frames in a separate delivery first, since they do not depend
-// on the log.
+// member's writer may call it, and only of a member without OnWake.
 func (m *Member) Next(ctx context.Context, d *Delivery) error {
+	if m.wakeup == nil {
+		m.wakeup = make(chan struct{}, 1)
+	}
+	for m.Poll(ctx, d, true) == Asleep {
+		select {
+		case <-m.wakeup:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Poll fills d with what there is to write. If there is nothing, the member sleeps from then on,
+// and the function of OnWake is called once when there is. It blocks only on the journal, and only
+// if mayRead. Only the member's writer may call it.
+//
+// A member that reads the journal gets its control frames in a separate delivery
+// first, since they do not depend on the log.
+func (m *Member) Poll(ctx context.Context, d *Delivery, mayRead bool) Polled {
 	for {
+		m.writer.Store(writerActive) // what came before is seen below
 		d.Notified = m.notified.Load() && m.notified.Swap(false)
 		d.Control, d.Close = m.takeControl(d.Control[:0])
 		d.Entries, d.Seq = d.Entries[:0], m.seq
 		atOnce := d.Close != nil && d.Close.Now
 		m.controlFirst = !atOnce && m.behind && !m.controlFirst && len(d.Control) > 0
+		ending := d.Close != nil
 		switch {
 		case atOnce:
 		case m.controlFirst:
 			d.Close = nil // after the entries in the journal
 		default:
 			d.borrow()
-			m.readEntries(ctx, d)
+			m.readEntries(ctx, d, mayRead)
 			m.deferClose(d)
 		}
+		m.postponed = ending && d.Close == nil
 		if !d.Empty() {
-			m.asleep.Store(false)
-			return nil
+			return Ready
 		}
-		if !m.asleep.Load() {
-			m.asleep.Store(true) // and look again: wake did nothing so far
-			continue
+		if !mayRead && m.behind && !m.space.now().Before(m.retryAt) {
+			return NeedsRead
 		}
-		d.release()
-		if err := m.sleep(ctx); err != nil {
-			return err
+		if m.sleep() {
+			d.Release()
+			return Asleep
 		}
 	}
 }
 
-// sleep returns after wake, when it is time to read the journal again, or with an
-// error when ctx ends.
-func (m *Member) sleep(ctx context.Context) error {
-	if !m.retryAt.IsZero() {
-		t := time.NewTimer(m.retryAt.Sub(m.space.now()))
-		defer t.Stop()
-		defer m.asleep.Store(false)
-		select {
-		case <-m.wakeup:
-		case <-t.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		return nil
-	}
-	if ctx.Done() == nil { // ended by Close: a plain receive costs half
-		<-m.wakeup
-		return nil
-	}
-	select {
-	case <-m.wakeup:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+// Sleep puts the member to sleep after a delivery was written, unless there is more to write: then it
+// returns false, and Poll is to be called again. Only the member's writer may call it.
+func (m *Member) Sleep() bool {
+	_, head, _ := m.space.ring.Position()
+	return !m.behind && !m.postponed && m.pos == head && m.sleep()
 }
+
+// sleep returns false if the member was woken since it looked.
+func (m *Member) sleep() bool {
+	if !m.retryAt.IsZero() {
+		m.wakeAfter(m.retryAt.Sub(m.space.now()))
+	}
+	return m.writer.CompareAndSwap(writerActive, writerAsleep)
+}
+
+// wakeAfter wakes the member when it is time to read the journal again.
+func (m *Member) wakeAfter(wait time.Duration) {
+	if m.retry == nil {
+		m.retry = time.AfterFunc(wait, m.wake)
+		return
+	}
+	m.retry.Reset(wait)
+}
+
+// OnWake sets the function that is called, once for each sleep, to make the writer call Poll. It must not
+// block. It is set before the first call of Poll.
+func (m *Member) OnWake(f func()) { m.onWake = f }
 
 // wake wakes the writer, if it sleeps.
 func (m *Member) wake() {
-	if m.asleep.Load() && m.asleep.Swap(false) {
-		select {
-		case m.wakeup <- struct{}{}:
+	for {
+		switch m.writer.Load() {
+		case writerWoken:
+			return
+		case writerActive:
+			if m.writer.CompareAndSwap(writerActive, writerWoken) {
+				return
+			}
 		default:
+			if !m.writer.CompareAndSwap(writerAsleep, writerActive) {
+				continue
+			}
+			if m.onWake != nil {
+				m.onWake()
+				return
+			}
+			select {
+			case m.wakeup <- struct{}{}:
+			default: // of a sleep that was given up
+			}
+			return
 		}
 	}
 }

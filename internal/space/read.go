@@ -9,11 +9,11 @@ import (
 )
 
 // readEntries reads from the cursor on, from the ring or the journal, until it
-// has an entry that the member may see, or reaches the head.
-func (m *Member) readEntries(ctx context.Context, d *Delivery) {
+// has an entry that the member may see, or reaches the head. It reads the journal if mayRead.
+func (m *Member) readEntries(ctx context.Context, d *Delivery, mayRead bool) {
 	for len(d.Entries) == 0 {
 		if m.behind {
-			if !m.catchUp(ctx, d) {
+			if !m.catchUp(ctx, d, mayRead) {
 				return
 			}
 			continue
@@ -65,7 +65,7 @@ func (m *Member) filterVisible(entries []*ring.Entry, first uint64) []*ring.Entr
 // catchUp reads the journal from the cursor on, and switches to the ring once the
 // ring has everything that follows. It reports whether the member moved. A read that
 // fails is tried again later; a member that cannot read for too long is closed.
-func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
+func (m *Member) catchUp(ctx context.Context, d *Delivery, mayRead bool) bool {
 	if pos, gone, ok := m.space.ring.Seek(m.seq, m.live); ok {
 		if gone > m.lives {
 			m.space.observer().LiveDropped(int(gone - m.lives))
@@ -75,7 +75,7 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 		m.readable()
 		return true
 	}
-	if m.space.now().Before(m.retryAt) {
+	if !mayRead || m.space.now().Before(m.retryAt) {
 		return false
 	}
 	floor := m.space.ring.Bottom()

@@ -26,19 +26,23 @@ type conn struct {
 	lastRead atomic.Int64 // when the peer last sent bytes, in nanoseconds since epoch
 
 	// Owned by the reader.
-	br     *bufio.Reader        // the library reads from it
-	unread []byte               // read from the kernel, not yet by the library
-	block  *[]byte              // borrowed while unread is part of it
-	pong   func(payload []byte) // queues the answer to a ping; nil before the session starts
+	br     *bufio.Reader // the library reads from it
+	unread []byte        // read from the kernel, not yet by the library
+	block  *[]byte       // borrowed while unread is part of it
+
+	fromSocket      func(fd uintptr) bool // readAvailable, for RawConn.Read
+	readErr         error                 // of readAvailable
+	betweenMessages bool                  // the library waits for a message
+	idle            bool                  // … and the last frame was a control frame, with nothing behind it
+	pong            func(payload []byte)  // queues the answer to a ping; nil before the session starts
 	// overhead is how many bytes were read that are not message content, less
 	// the allowance since overheadAt.
 	overhead   int
 	overheadAt time.Duration
 
-	mu            sync.Mutex  // held for one batch of frames, or one control frame
-	closeSent     bool        // the close frame was written; nothing may follow it
-	writeDeadline time.Time   // the current write deadline
-	expedited     atomic.Bool // the connection is closing: writes have a short deadline
+	mu        sync.Mutex  // held for one batch of frames, or one control frame
+	closeSent bool        // the close frame was written; nothing may follow it
+	expedited atomic.Bool // the connection is closing: writes have a short deadline
 }
 
 // epoch is the zero of lastRead. Times since epoch are monotonic, so that
@@ -48,7 +52,7 @@ var epoch = time.Now()
 // Buffer sizes per connection. The library's own buffers are small, since an
 // idle connection retains them; a block is borrowed while there is data.
 const (
-	bufferBytes = 512
+	bufferBytes = 128
 	blockBytes  = 32 << 10
 )
 
@@ -56,6 +60,7 @@ var blocks = sync.Pool{New: func() any { b := make([]byte, blockBytes); return &
 
 func newConn(c net.Conn, leftover []byte) *conn {
 	nc := &conn{Conn: c, raw: rawConn(c), unread: append([]byte(nil), leftover...), overheadAt: time.Since(epoch)}
+	nc.fromSocket = nc.readAvailable
 	nc.lastRead.Store(int64(time.Since(epoch)))
 	return nc
 }
@@ -76,10 +81,21 @@ const (
 
 var errOverhead = errors.New("too many control frames or fragments")
 
+// errIdle makes the library return when it would wait for the message after a control frame. It has read
+// nothing of it, and can continue later.
+var errIdle = errors.New("no message")
+
+// controlRead is called by the library when it has read a ping or a pong.
+func (c *conn) controlRead() { c.idle = c.raw != nil && c.betweenMessages && c.drained() }
+
 // Read reads data from the peer for the library. All of it counts as overhead
 // until content subtracts the content of messages. Overhead that exceeds the burst
 // is compared with it again less the allowance since the last time.
 func (c *conn) Read(p []byte) (int, error) {
+	if c.idle {
+		c.idle = false
+		return 0, errIdle
+	}
 	n, err := c.read(p)
 	c.overhead += n
 	if c.overhead <= overheadBurst || err != nil {
@@ -134,26 +150,11 @@ func (c *conn) read(p []byte) (int, error) {
 // fill waits until the kernel has data and reads it into a block. It borrows
 // the block only when data is available, so that an idle connection holds none.
 func (c *conn) fill() error {
-	var n int
-	var readErr error
-	err := c.raw.Read(func(fd uintptr) bool {
-		c.block = blocks.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
-		for {
-			n, readErr = readSocket(fd, *c.block)
-			if !errors.Is(readErr, syscall.EINTR) {
-				break
-			}
-		}
-		if errors.Is(readErr, syscall.EAGAIN) {
-			c.release()
-			return false
-		}
-		return true
-	})
-	if err == nil && readErr != nil {
-		err = os.NewSyscallError("read", readErr)
+	err := c.raw.Read(c.fromSocket)
+	if err == nil && c.readErr != nil {
+		err = os.NewSyscallError("read", c.readErr)
 	}
-	if err == nil && n <= 0 {
+	if err == nil && len(c.unread) == 0 {
 		err = io.EOF
 	}
 	if err != nil {
@@ -161,9 +162,26 @@ func (c *conn) fill() error {
 		return err
 	}
 	c.lastRead.Store(int64(time.Since(epoch)))
-	c.unread = (*c.block)[:n]
 	return nil
 }
+
+// readAvailable reads what the kernel has. It returns false to make RawConn wait.
+func (c *conn) readAvailable(fd uintptr) bool {
+	c.block = blocks.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
+	n, err := readSocket(fd, *c.block)
+	for errors.Is(err, syscall.EINTR) {
+		n, err = readSocket(fd, *c.block)
+	}
+	c.unread, c.readErr = (*c.block)[:max(n, 0)], err
+	if errors.Is(err, syscall.EAGAIN) {
+		c.release()
+		return false
+	}
+	return true
+}
+
+// drained reports whether everything that was read from the kernel has been read by the library.
+func (c *conn) drained() bool { return len(c.unread) == 0 && c.br.Buffered() == 0 }
 
 func (c *conn) release() {
 	c.unread = nil
@@ -184,31 +202,52 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// writeFrames sends whole frames with one system call. It gives up after
-// timeout, or after expediteTimeout if the connection is closing. It reuses a recent
-// deadline, since setting one for every batch is expensive.
-func (c *conn) writeFrames(frames net.Buffers, timeout time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if c.writeDeadline.Sub(now) < timeout-deadlineSlack {
-		if err := c.SetWriteDeadline(now.Add(timeout)); err != nil {
-			return err
-		}
-		c.writeDeadline = now.Add(timeout)
+// tryFrames sends the frames of a batch with one system call and without waiting. It reports whether
+// all were written; if not, finishFrames is to be called, for the rest or for the error. If a part was written,
+// the connection stays locked until then, since nothing may come between the two.
+func (c *conn) tryFrames(b *batch) bool {
+	if c.raw == nil || !c.mu.TryLock() {
+		return false
 	}
+	if err := c.raw.Write(b.toSocket); err != nil {
+		b.err = err
+	}
+	b.locked = b.err == nil && len(b.frames) > 0
+	if !b.locked {
+		c.mu.Unlock()
+	}
+	return b.err == nil && !b.locked
+}
+
+// finishFrames sends the frames that tryFrames has left. It waits while the socket takes none, for
+// timeout, or for expediteTimeout if the connection is closing.
+func (c *conn) finishFrames(b *batch, timeout time.Duration) error {
+	if !b.locked {
+		c.mu.Lock()
+	}
+	b.locked = false
+	defer c.mu.Unlock()
+	if b.err != nil || len(b.frames) == 0 {
+		return b.err
+	}
+	if err := c.setWriteDeadline(time.Now().Add(timeout)); err != nil {
+		return err
+	}
+	var err error
+	if c.raw == nil {
+		_, err = c.Conn.Write(bytes.Join(b.frames, nil))
+	} else {
+		_, err = b.frames.WriteTo(c.Conn)
+	}
+	return errors.Join(err, c.setWriteDeadline(time.Time{})) // one that has passed would fail the next tryFrames
+}
+
+// setWriteDeadline keeps the deadline short if the connection is closing.
+func (c *conn) setWriteDeadline(t time.Time) error {
+	err := c.SetWriteDeadline(t)
 	if c.expedited.Load() {
 		c.expediteClose()
 	}
-	if len(frames) == 1 {
-		_, err := c.Conn.Write(frames[0])
-		return err
-	}
-	if c.raw == nil {
-		_, err := c.Conn.Write(bytes.Join(frames, nil))
-		return err
-	}
-	_, err := frames.WriteTo(c.Conn)
 	return err
 }
 
@@ -245,9 +284,6 @@ const lingerBytes = 32 << 20
 
 // closeTimeout is how long the peer has to answer a close frame.
 const closeTimeout = 3 * time.Second
-
-// deadlineSlack is by how much a reused deadline of a write may be too early.
-const deadlineSlack = time.Second
 
 // expediteTimeout bounds a write when the connection is closing.
 const expediteTimeout = 2 * time.Second

@@ -154,7 +154,12 @@ func TestExpediteClose_WriteReturns(t *testing.T) {
 	go func() { // ends with the write that fails
 		big := make([]byte, 1<<20)
 		for {
-			if err := c.writeFrames(net.Buffers{big, big}, time.Hour); err != nil {
+			b := newBatch()
+			b.frames = net.Buffers{big, big}
+			if c.tryFrames(b) {
+				continue
+			}
+			if err := c.finishFrames(b, time.Hour); err != nil {
 				written <- err
 				return
 			}
@@ -164,6 +169,89 @@ func TestExpediteClose_WriteReturns(t *testing.T) {
 	var timeout net.Error
 	if err := <-written; !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("write: %v", err)
+	}
+}
+
+// A control frame of the library does not come between the parts of frames that were cut where the socket
+// was full.
+func TestFrames_AreNotCutByControlFrames(t *testing.T) {
+	server, client := tcpPair(t)
+	c := newConn(server, nil)
+	b := newBatch()
+	defer b.free()
+	var want []byte
+	for i := range 4 {
+		frame := bytes.Repeat([]byte{byte('a' + i)}, 8<<20)
+		b.frames = append(b.frames, frame)
+		want = append(want, frame...)
+	}
+	if c.tryFrames(b) {
+		t.Fatal("the socket takes 32 MB")
+	}
+	pong := []byte{0x8a, 0}
+	written := make(chan error, 2)
+	go func() { // ends with the write
+		_, err := c.Write(pong)
+		written <- err
+	}()
+	other := newBatch()
+	defer other.free()
+	other.frames = net.Buffers{[]byte("other")}
+	if c.tryFrames(other) {
+		t.Error("frames were written between the parts of others")
+	}
+	go func() { written <- c.finishFrames(b, time.Hour) }() // ends with the write
+	got := make([]byte, len(want)+len(pong))
+	if _, err := io.ReadFull(client, got); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got[:len(want)], want) || !bytes.Equal(got[len(want):], pong) {
+		t.Error("the frames are not whole")
+	}
+	for range 2 {
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// deadlined records the write deadline.
+type deadlined struct {
+	net.Conn
+	write time.Time
+}
+
+func (d *deadlined) SetWriteDeadline(t time.Time) error {
+	d.write = t
+	return nil
+}
+
+func (d *deadlined) Write(p []byte) (int, error) { return len(p), nil }
+
+// A deadline that a write did not reach does not end a later one, unless the connection is closing.
+func TestFinishFrames_ClearsTheDeadline(t *testing.T) {
+	d := &deadlined{}
+	c := newConn(d, nil)
+	finish := func() {
+		t.Helper()
+		b := newBatch()
+		defer b.free()
+		b.frames = net.Buffers{[]byte("a"), []byte("b")}
+		if c.tryFrames(b) {
+			t.Fatal("written without a socket")
+		}
+		if err := c.finishFrames(b, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finish()
+	if !d.write.IsZero() {
+		t.Errorf("the deadline is %v", d.write)
+	}
+	c.expediteClose()
+	finish()
+	if d.write.IsZero() || time.Until(d.write) > expediteTimeout {
+		t.Errorf("the deadline of a connection that is closing is %v", d.write)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,7 @@ type Options struct {
 // Server serves WebSocket connections.
 type Server struct {
 	options Options
+	writers writers
 	joining atomic.Int64 // connections whose join frame has not arrived yet
 
 	mu       sync.Mutex
@@ -59,7 +61,9 @@ type Server struct {
 
 // NewServer returns a server.
 func NewServer(o Options) *Server {
-	return &Server{options: o, sessions: make(map[*session]struct{}), refusing: make(chan struct{})}
+	s := &Server{options: o, sessions: make(map[*session]struct{}), refusing: make(chan struct{})}
+	s.writers.limit = runtime.GOMAXPROCS(0)
+	return s
 }
 
 // ServeHTTP upgrades a request to a connection, or responds with the error.
@@ -155,7 +159,9 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 	wsConn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // admit has checked the origin
 		Subprotocols:       []string{"meup.v0.1", "meup.v0.2", "mew.v0.4"},
+		OnPongReceived:     func(context.Context, []byte) { h.conn.controlRead() },
 		OnPingReceived: func(_ context.Context, payload []byte) (libraryAnswers bool) {
+			h.conn.controlRead()
 			if h.conn.pong == nil {
 				return true
 			}
@@ -171,7 +177,7 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 	return h.conn, wsConn, nil
 }
 
-// start starts the goroutines of the connection. The handler then returns,
+// start starts the goroutine of the connection. The handler then returns,
 // which frees its stack, its request and its buffers.
 func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request, maySwitch bool) {
 	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender(), violations: s.options.NewViolations()}
@@ -181,6 +187,7 @@ func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r 
 	}
 	c.pong = member.Pong
 	member.OnClose(c.expediteClose)
+	member.OnWake(func() { s.writers.add(x) })
 	s.mu.Lock()
 	s.sessions[x] = struct{}{}
 	s.reserved--
@@ -189,7 +196,8 @@ func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r 
 		_ = c.Close()
 	}
 	s.mu.Unlock()
-	go x.run() // ends with the connection; Wait waits for it
+	s.writers.add(x) // for the welcome
+	go x.run()       // ends with the connection; Wait waits for it
 }
 
 func (s *Server) remove(x *session) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"strings"
 	"time"
 
@@ -24,9 +23,11 @@ const (
 	heavyBytes = 64 << 10
 )
 
-// session is one connection. Its reader goroutine owns it and waits for the
-// writer.
+// session is one connection. Its reader goroutine owns it and waits for the end
+// of the writer, which has no goroutine while there is nothing to write.
 type session struct {
+	next *session // in the queue of the writers
+
 	server *Server
 	ws     *websocket.Conn
 	conn   *conn
@@ -44,79 +45,90 @@ type session struct {
 	violations   limit.Violations
 }
 
-// run serves the connection until it ends, in the reader's goroutine.
+// run reads the connection until it ends. It waits for data with few frames on the stack. An
+// answer to a ping means that the participant sends nothing: then a new goroutine, whose stack is small, replaces the
+// one that has read messages, or a frame.
 func (s *session) run() {
-	ctx := context.Background() // only its close ends a connection
-	written := make(chan struct{})
-	go func() { // ends with the close of the member, or when a write fails
-		defer close(written)
-		s.writeLoop(ctx)
-	}()
-	err := s.readLoop(ctx)
+	for {
+		if s.conn.raw != nil && s.conn.drained() {
+			if err := s.conn.fill(); err != nil {
+				s.finish(err)
+				return
+			}
+		}
+		err := s.readBurst(context.Background()) // only its close ends a connection
+		if errors.Is(err, errIdle) {
+			go s.run() // in place of this one
+			return
+		}
+		if err != nil {
+			s.finish(err)
+			return
+		}
+	}
+}
+
+// finish ends the session, after the reader.
+func (s *session) finish(err error) {
 	if errors.Is(err, errTooLarge) || errors.Is(err, errViolations) || errors.Is(err, errOverhead) {
 		s.conn.lingerClose()
 	}
 	s.member.Close(space.Closing{Code: protocol.CloseNormal, Now: true})
 	s.conn.expediteClose()
-	<-written
+	<-s.member.Closed()
 	_ = s.ws.CloseNow()
 	s.conn.release()
 	s.member.Space().Leave(s.member)
 	s.server.remove(s)
 }
 
-// readLoop publishes the participant's envelopes in bursts until the connection
-// ends.
-func (s *session) readLoop(ctx context.Context) error {
+// readBurst publishes what the participant has sent at once. It returns errIdle if that is control frames
+// alone.
+func (s *session) readBurst(ctx context.Context) error {
 	burst := make([]admission.Decoded, 0, 8)
 	var frames [][]byte // of the burst, of a client of MEW
+	size := 0
 	for {
-		burst, frames = burst[:0], nil
-		size := 0
-		for {
-			frame, err := s.read(ctx)
-			if err != nil {
-				_ = s.publish(ctx, burst, frames) // the connection ends anyway
-				return s.readFailed(err)
-			}
-			if len(frame) > heavyBytes && !s.acquireSlot() {
-				return errors.Join(s.publish(ctx, burst, frames), s.endViolation(errViolations))
-			}
-			if joined, err := s.switchDialect(frame); err != nil {
-				return err
-			} else if joined {
-				break
-			}
-			p := s.decode(frame)
-			switch {
-			case p.Err == nil && p.In.Envelope.Kind == protocol.KindSystemSubscribe:
-				if err := errors.Join(s.publish(ctx, burst, frames), s.subscribe(p.In)); err != nil {
-					return err
-				}
-				burst, frames = burst[:0], nil
-			case p.Err == nil && p.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.CurrentDialect() != protocol.DialectMEUP01:
-				if err := errors.Join(s.publish(ctx, burst, frames), s.heartbeat(p.In)); err != nil {
-					return err
-				}
-				burst, frames = burst[:0], nil
-			default:
-				burst = append(burst, p)
-				if s.member.CurrentDialect() == protocol.DialectMEW04 {
-					frames = append(frames, frame)
-				}
-			}
-			size += len(frame)
-			if len(burst) >= burstFrames || size >= burstBytes || !s.conn.frameBuffered() {
-				break
-			}
-		}
-		if err := s.publish(ctx, burst, frames); err != nil {
+		frame, err := s.read(ctx)
+		if errors.Is(err, errIdle) {
 			return err
 		}
-		if cap(burst) > 8 {
-			burst = make([]admission.Decoded, 0, 8)
+		if err != nil {
+			_ = s.publish(ctx, burst, frames) // the connection ends anyway
+			return s.readFailed(err)
+		}
+		if len(frame) > heavyBytes && !s.acquireSlot() {
+			return errors.Join(s.publish(ctx, burst, frames), s.endViolation(errViolations))
+		}
+		if joined, err := s.switchDialect(frame); err != nil {
+			return err
+		} else if joined {
+			break
+		}
+		p := s.decode(frame)
+		switch {
+		case p.Err == nil && p.In.Envelope.Kind == protocol.KindSystemSubscribe:
+			if err := errors.Join(s.publish(ctx, burst, frames), s.subscribe(p.In)); err != nil {
+				return err
+			}
+			burst, frames = burst[:0], nil
+		case p.Err == nil && p.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.CurrentDialect() != protocol.DialectMEUP01:
+			if err := errors.Join(s.publish(ctx, burst, frames), s.heartbeat(p.In)); err != nil {
+				return err
+			}
+			burst, frames = burst[:0], nil
+		default:
+			burst = append(burst, p)
+			if s.member.CurrentDialect() == protocol.DialectMEW04 {
+				frames = append(frames, frame)
+			}
+		}
+		size += len(frame)
+		if len(burst) >= burstFrames || size >= burstBytes || !s.conn.frameBuffered() {
+			break
 		}
 	}
+	return s.publish(ctx, burst, frames)
 }
 
 func (s *session) decode(frame []byte) admission.Decoded {
@@ -133,7 +145,9 @@ var errTooLarge = errors.New("message too large")
 // read returns the next message in a buffer of its own; nil for a binary
 // message that is not stream data.
 func (s *session) read(ctx context.Context) ([]byte, error) {
+	s.conn.betweenMessages = true
 	typ, message, err := s.ws.Reader(ctx)
+	s.conn.betweenMessages = false
 	if err != nil {
 		return nil, err
 	}
@@ -372,64 +386,6 @@ func (s *session) subscribe(in *protocol.Inbound) error {
 		return s.endViolation(errViolations)
 	}
 	return s.refuse(in.Envelope.ID, refused)
-}
-
-// writeLoop writes the frames from the member's cursor until the connection
-// ends.
-func (s *session) writeLoop(ctx context.Context) {
-	var d space.Delivery
-	var frames net.Buffers
-	defer s.member.MarkClosed()
-	for {
-		if err := s.member.Next(ctx, &d); err != nil {
-			return
-		}
-		frames = gather(frames[:0], &d, s.member.CurrentDialect())
-		if len(frames) > 0 {
-			if err := s.conn.writeFrames(frames, s.server.options.IdleTimeout); err != nil {
-				_ = s.ws.CloseNow() // the reader fails then
-				return
-			}
-			if n := len(d.Entries); n > 0 {
-				s.server.options.Observer.Delivered(n, time.Since(d.Entries[n-1].Envelope.TS))
-			}
-		}
-		if d.Close != nil {
-			s.conn.writeClose(d.Close.Code, truncate(d.Close.Reason))
-			s.member.Space().Leave(s.member) // without waiting for the peer's close
-			return
-		}
-		if cap(frames) > keepFrames {
-			frames = nil
-		}
-		clear(frames[:cap(frames)]) // so that an idle writer retains no frame
-	}
-}
-
-// keepFrames is how many frame slots an idle writer retains.
-const keepFrames = 8
-
-// gather lists the frames of a delivery and joins frames that are adjacent in
-// memory.
-func gather(dst net.Buffers, d *space.Delivery, dialect protocol.Dialect) net.Buffers {
-	if len(d.Control) > 0 {
-		dst = append(dst, d.Control)
-	}
-	for _, e := range d.Entries {
-		f := e.Frame(dialect)
-		if n := len(dst) - 1; n >= 0 && adjacent(dst[n], f) {
-			dst[n] = dst[n][:len(dst[n])+len(f)]
-			continue
-		}
-		dst = append(dst, f)
-	}
-	return dst
-}
-
-// adjacent reports whether b starts in memory where a ends, within the capacity
-// of a.
-func adjacent(a, b []byte) bool {
-	return len(a) > 0 && len(b) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
 
 // truncate shortens a close reason to the maximum of a close frame.

@@ -1,0 +1,222 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// writers write to the sessions that were woken, in the order in which they were. They are as many goroutines as
+// there are processors, and none while there is nothing to write. None of them waits for a peer or for the log: a
+// session that has to wait gets a goroutine of its own until it sleeps again.
+type writers struct {
+	limit int
+
+	mu          sync.Mutex
+	first, last *session
+	running     int
+}
+
+// add queues a session that was woken. It is not queued yet, and nothing else writes to it.
+func (w *writers) add(x *session) {
+	w.mu.Lock()
+	if w.first == nil {
+		w.first = x
+	} else {
+		w.last.next = x
+	}
+	w.last = x
+	start := w.running < w.limit
+	if start {
+		w.running++
+	}
+	w.mu.Unlock()
+	if start {
+		go w.run() // ends when the queue is empty
+	}
+}
+
+// take returns the next session; nil: there is none, and the goroutine ends.
+func (w *writers) take() *session {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	x := w.first
+	if x == nil {
+		w.running--
+		return nil
+	}
+	w.first, x.next = x.next, nil
+	if w.first == nil {
+		w.last = nil
+	}
+	return x
+}
+
+// turns is how many sessions a writer serves before it lets other goroutines run: the scheduler
+// would interrupt it after 10 ms only.
+const turns = 8
+
+func (w *writers) run() {
+	b := newBatch()
+	for i := 1; ; i++ {
+		x := w.take()
+		if x == nil {
+			b.free()
+			return
+		}
+		switch x.turn(b) {
+		case asleep:
+		case again: // behind the others, so that what comes meanwhile goes out together
+			w.add(x)
+		case alone:
+			go x.writeAlone(b) // ends when the member sleeps, with its close, or when a write fails
+			b = newBatch()
+		}
+		if i%turns == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// outcome is how a turn of a session ended.
+type outcome int
+
+const (
+	asleep outcome = iota // the member calls add when it is woken
+	again                 // there is more to write
+	alone                 // what follows may have to wait
+)
+
+// turn writes one delivery, as far as that is possible without waiting.
+func (s *session) turn(b *batch) outcome {
+	switch s.member.Poll(context.Background(), &b.d, false) {
+	case space.Asleep:
+		return asleep
+	case space.NeedsRead:
+		return alone
+	case space.Ready:
+	}
+	b.gather(s.member.CurrentDialect())
+	if b.d.Close != nil || len(b.frames) > 0 && !s.conn.tryFrames(b) {
+		return alone
+	}
+	s.delivered(b)
+	if s.member.Sleep() {
+		return asleep
+	}
+	return again
+}
+
+// writeAlone continues a turn, and writes until the member sleeps or the connection ends.
+func (s *session) writeAlone(b *batch) {
+	defer b.free()
+	for {
+		if err := s.conn.finishFrames(b, s.server.options.IdleTimeout); err != nil {
+			_ = s.ws.CloseNow() // the reader fails then
+			s.member.MarkClosed()
+			return
+		}
+		s.delivered(b)
+		if end := b.d.Close; end != nil {
+			s.conn.writeClose(end.Code, truncate(end.Reason))
+			s.member.Space().Leave(s.member) // without waiting for the peer's close
+			s.member.MarkClosed()
+			return
+		}
+		if s.member.Sleep() || s.member.Poll(context.Background(), &b.d, true) == space.Asleep {
+			return
+		}
+		b.gather(s.member.CurrentDialect())
+	}
+}
+
+// delivered counts what was written.
+func (s *session) delivered(b *batch) {
+	if n := len(b.d.Entries); n > 0 {
+		s.server.options.Observer.Delivered(n, time.Since(b.d.Entries[n-1].Envelope.TS))
+	}
+}
+
+// batch is the delivery that a goroutine writes, and its space, which it uses again for the next one.
+type batch struct {
+	d      space.Delivery
+	list   net.Buffers // the space of frames
+	frames net.Buffers // what is left to write
+
+	toSocket func(fd uintptr) bool // write, for RawConn.Write
+	locked   bool                  // of the conn: a part of the frames was written
+	err      error                 // of tryFrames
+}
+
+var batches = sync.Pool{New: func() any {
+	b := new(batch)
+	b.toSocket = b.write
+	return b
+}}
+
+func newBatch() *batch { return batches.Get().(*batch) } //nolint:forcetypeassert // the pool holds nothing else
+
+func (b *batch) free() {
+	b.d.Release()
+	clear(b.list)
+	b.frames, b.locked, b.err = nil, false, nil
+	batches.Put(b)
+}
+
+// write writes what the socket takes without waiting; it never asks RawConn to wait.
+func (b *batch) write(fd uintptr) bool {
+	n, err := writeSocket(fd, b.frames)
+	for errors.Is(err, syscall.EINTR) {
+		n, err = writeSocket(fd, b.frames)
+	}
+	if err != nil && !errors.Is(err, syscall.EAGAIN) {
+		b.err = err
+		return true
+	}
+	for n > 0 {
+		part := min(n, len(b.frames[0]))
+		b.frames[0] = b.frames[0][part:]
+		n -= part
+		if len(b.frames[0]) == 0 {
+			b.frames = b.frames[1:]
+		}
+	}
+	return true
+}
+
+// gather makes the frames of the delivery the ones to write.
+func (b *batch) gather(dialect protocol.Dialect) {
+	clear(b.list)
+	b.list = gather(b.list[:0], &b.d, dialect)
+	b.frames = b.list
+}
+
+// gather lists the frames of a delivery and joins frames that are adjacent in
+// memory.
+func gather(dst net.Buffers, d *space.Delivery, dialect protocol.Dialect) net.Buffers {
+	if len(d.Control) > 0 {
+		dst = append(dst, d.Control)
+	}
+	for _, e := range d.Entries {
+		f := e.Frame(dialect)
+		if n := len(dst) - 1; n >= 0 && adjacent(dst[n], f) {
+			dst[n] = dst[n][:len(dst[n])+len(f)]
+			continue
+		}
+		dst = append(dst, f)
+	}
+	return dst
+}
+
+// adjacent reports whether b starts in memory where a ends, within the capacity
+// of a.
+func adjacent(a, b []byte) bool {
+	return len(a) > 0 && len(b) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
+}
