@@ -160,7 +160,7 @@ func TestSeqOf(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	r := &report{Date: "2026-11-21", Machine: "2 × Z", Load: "0.10", Rounds: 3, Seconds: 4}
+	r := &report{date: "2026-11-21", machine: "2 × Z", load: "0.10", rounds: 3, seconds: 4}
 	r.add(scenario{title: "x", row: true, columns: []column{{"rate", "per s", 0}, {"cost", "µs", 2}}}, map[string][]figures{
 		gatewayName: {{"rate": 3e6, "cost": 0.5}, {"rate": 1234, "cost": 0.3}, {"rate": 1_234_567, "cost": 0.4}},
 		bareName:    {{"rate": 2_469_134, "cost": 0.1}}, jetStreamName: {{"rate": 617_284, "cost": 0.2}}, jetStreamCoreName: {{"rate": 1234, "cost": 12}},

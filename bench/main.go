@@ -28,7 +28,6 @@ type options struct {
 	profile string
 	curves  string
 	write   string
-	json    string
 	rounds  int
 	seconds time.Duration
 	warmUp  time.Duration
@@ -47,7 +46,6 @@ func main() {
 	flag.StringVar(&o.curves, "curves", "", "folder for pictures of the costs at growing sizes, instead of the table")
 	flag.StringVar(&o.profile, "profile", "", "folder for CPU profiles of the gateway; empty: none")
 	flag.StringVar(&o.write, "write", "", "Markdown file whose table is replaced")
-	flag.StringVar(&o.json, "json", "", "file for the results as JSON")
 	flag.IntVar(&o.rounds, "rounds", 5, "runs of each scenario; the median counts")
 	flag.DurationVar(&o.seconds, "time", 2*time.Second, "how long each run measures")
 	flag.DurationVar(&o.warmUp, "warm-up", 500*time.Millisecond, "how long each run goes before it measures")
@@ -126,11 +124,11 @@ func run(o *options) error {
 		}
 		r.add(sc, runs)
 	}
-	if len(r.Results) == 0 {
+	if len(r.results) == 0 {
 		return fmt.Errorf("there is no scenario %s", o.only)
 	}
 	fmt.Print("\n", r.markdown())
-	return errors.Join(r.writeJSON(o.json), r.writeMarkdown(o.write))
+	return r.writeMarkdown(o.write)
 }
 
 // inTurn runs a scenario against the servers alternately, and returns the figures of

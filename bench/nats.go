@@ -27,13 +27,12 @@ const natsEnv = "MEUP_BENCH_NATS"
 
 // natsNode configures a server with JetStream.
 type natsNode struct {
-	Dir string `json:"dir"`
+	Dir string
 	// Of a server of a cluster. One with no name is alone, syncs every message, and
 	// has a stream.
-	Name   string   `json:"name"`
-	Client int      `json:"client"` // ports
-	Routes int      `json:"routes"`
-	Others []string `json:"others"` // URLs
+	Name           string
+	Client, Routes int      // ports
+	Others         []string // URLs
 }
 
 func (n *natsNode) options() (*server.Options, error) {

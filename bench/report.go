@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -17,30 +16,28 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// report holds all results, in the form of the JSON file.
+// report holds all results.
 type report struct {
-	Date    string  `json:"date"`
-	Machine string  `json:"machine"`
-	Load    string  `json:"load"` // the load average at the beginning
-	Rounds  int     `json:"rounds"`
-	Seconds float64 `json:"seconds"`
-	Results []entry `json:"results"`
+	date    string
+	machine string
+	load    string // the load average at the beginning
+	rounds  int
+	seconds float64
+	results []entry
 }
 
 // entry is one scenario: the medians, and the runs that they are computed from.
 type entry struct {
-	Scenario string `json:"scenario"`
-	// By the names of the servers.
-	Medians map[string]figures   `json:"medians"`
-	Runs    map[string][]figures `json:"runs"`
-
 	scenario
+	// By the names of the servers.
+	medians map[string]figures
+	runs    map[string][]figures
 }
 
 func newReport(o *options) *report {
 	return &report{
-		Date: time.Now().UTC().Format("2006-01-02"), Machine: machine(), Load: loadAverage(),
-		Rounds: o.rounds, Seconds: o.seconds.Seconds(),
+		date: time.Now().UTC().Format("2006-01-02"), machine: machine(), load: loadAverage(),
+		rounds: o.rounds, seconds: o.seconds.Seconds(),
 	}
 }
 
@@ -49,7 +46,7 @@ func (r *report) add(sc scenario, runs map[string][]figures) {
 	for name, list := range runs {
 		all[name] = medians(list)
 	}
-	r.Results = append(r.Results, entry{sc.name, all, runs, sc})
+	r.results = append(r.results, entry{sc, all, runs})
 }
 
 // medians returns the median of each figure.
@@ -70,29 +67,29 @@ func medians(runs []figures) figures {
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s, Linux, nats-server %s. Medians of %d rounds of %g s; the load average was %s before.\n",
-		r.Date, r.Machine, runtime.Version(), server.VERSION, r.Rounds, r.Seconds, r.Load)
-	if slices.ContainsFunc(r.Results, func(e entry) bool { return e.row }) {
+		r.date, r.machine, runtime.Version(), server.VERSION, r.rounds, r.seconds, r.load)
+	if slices.ContainsFunc(r.results, func(e entry) bool { return e.row }) {
 		b.WriteString("\n| deliveries/s · server CPU µs for each | bare | JetStream | JetStream, core subscribers | gateway | gateway : JetStream |\n|---|---:|---:|---:|---:|---:|\n")
 	}
-	for _, e := range r.Results {
+	for _, e := range r.results {
 		if !e.row {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s |", e.title)
 		for _, name := range []string{bareName, jetStreamName, jetStreamCoreName, gatewayName} {
-			fmt.Fprintf(&b, " %s |", e.cell(e.Medians[name]))
+			fmt.Fprintf(&b, " %s |", e.cell(e.medians[name]))
 		}
-		fmt.Fprintf(&b, " %s |\n", e.ratio(gatewayName, jetStreamName))
+		fmt.Fprintf(&b, " %s |\n", e.ratio())
 	}
 	b.WriteString(r.foot())
-	if slices.ContainsFunc(r.Results, func(e entry) bool { return !e.row }) {
+	if slices.ContainsFunc(r.results, func(e entry) bool { return !e.row }) {
 		b.WriteString("\n| load | figure | gateway | bare |\n|---|---|---:|---:|\n")
 	}
-	for _, e := range r.Results {
+	for _, e := range r.results {
 		load := "**" + e.title + "**: " + e.what
 		for _, c := range e.columns {
 			if !e.row {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", load, c.title, c.text(e.Medians[gatewayName]), c.text(e.Medians[bareName]))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", load, c.title, c.text(e.medians[gatewayName]), c.text(e.medians[bareName]))
 			}
 			load = ""
 		}
@@ -109,9 +106,9 @@ func (e *entry) cell(f figures) string {
 	return strings.Join(parts, " · ")
 }
 
-// ratio compares the first figure of two servers: above 1, the first server is better.
-func (e *entry) ratio(one, other string) string {
-	a, b := e.Medians[one][e.columns[0].key], e.Medians[other][e.columns[0].key]
+// ratio compares the first figure of the gateway with that of JetStream: above 1, the gateway is better.
+func (e *entry) ratio() string {
+	a, b := e.medians[gatewayName][e.columns[0].key], e.medians[jetStreamName][e.columns[0].key]
 	if e.less {
 		a, b = b, a
 	}
@@ -126,31 +123,31 @@ func (e *entry) ratio(one, other string) string {
 func (e *entry) spread(name string) float64 {
 	key := e.columns[0].key
 	byFigure := func(a, b figures) int { return cmp.Compare(a[key], b[key]) }
-	least, most := slices.MinFunc(e.Runs[name], byFigure), slices.MaxFunc(e.Runs[name], byFigure)
-	return 100 * (most[key] - least[key]) / e.Medians[name][key]
+	least, most := slices.MinFunc(e.runs[name], byFigure), slices.MaxFunc(e.runs[name], byFigure)
+	return 100 * (most[key] - least[key]) / e.medians[name][key]
 }
 
 // foot returns what is said under the table: the limit of the latency, and the spread.
 func (r *report) foot() string {
 	var b strings.Builder
 	var spreads []float64
-	for _, e := range r.Results {
+	for _, e := range r.results {
 		if !e.row {
 			continue
 		}
-		for name := range e.Runs {
+		for name := range e.runs {
 			spreads = append(spreads, e.spread(name))
 		}
-		sync, ok := medians(slices.Concat(slices.Collect(maps.Values(e.Runs))...))["sync"] // the server does not matter
+		sync, ok := medians(slices.Concat(slices.Collect(maps.Values(e.runs))...))["sync"] // the server does not matter
 		if !ok {
 			continue
 		}
-		limit := sync + e.Medians[bareName]["p50"]
+		limit := sync + e.medians[bareName]["p50"]
 		fmt.Fprintf(&b, "\nBare + sync: an `fdatasync` of 400 appended bytes on the disk of the logs, 100 times a second, takes %.2f ms (p50). With the %.2f ms of the bare broadcaster, "+
 			"%.2f ms is the limit of a delivery that waits for its sync. The gateway's p50 is %.2f times that, JetStream's %.2f times.\n",
-			sync, e.Medians[bareName]["p50"], limit, e.Medians[gatewayName]["p50"]/limit, e.Medians[jetStreamName]["p50"]/limit)
+			sync, e.medians[bareName]["p50"], limit, e.medians[gatewayName]["p50"]/limit, e.medians[jetStreamName]["p50"]/limit)
 	}
-	if len(spreads) > 0 && r.Rounds > 1 {
+	if len(spreads) > 0 && r.rounds > 1 {
 		slices.Sort(spreads)
 		fmt.Fprintf(&b, "\nThe rounds of a figure were %.0f %% apart in the median, and %.0f %% at most.\n", spreads[len(spreads)/2], spreads[len(spreads)-1])
 	}
@@ -195,17 +192,6 @@ func (sc scenario) text(f figures) string {
 		parts = append(parts, c.text(f)+" "+c.title)
 	}
 	return strings.Join(parts, ", ")
-}
-
-func (r *report) writeJSON(file string) error {
-	if file == "" {
-		return nil
-	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(data, '\n'), 0o644) //nolint:gosec // results are public
 }
 
 // The marks around the table in a Markdown file.

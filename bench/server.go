@@ -30,7 +30,7 @@ const (
 	jetStreamCoreName = "JetStream, core subscribers"
 )
 
-// process is the server that is measured: a gateway, or the bare broadcaster.
+// process is a server that is measured.
 type process struct {
 	name    string
 	address string

@@ -16,8 +16,8 @@ import (
 
 // Receipt is the gateway's response to an admitted envelope.
 type Receipt struct {
-	ID  protocol.ID  `json:"id"`
-	Seq protocol.Seq `json:"seq"`
+	ID  protocol.ID  `json:"id,omitempty"`
+	Seq protocol.Seq `json:"seq,omitempty"`
 	// Token lets the invited participant join. The gateway sends it once: it is
 	// empty for kinds other than space.invite, for a retried invitation, and
 	// for a user of the space's issuer, who already has a token.

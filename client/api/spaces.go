@@ -121,9 +121,9 @@ func (c *Client) Spaces(ctx context.Context) ([]string, error) {
 type Session struct {
 	// Participant is the participant that the token identifies; empty if it
 	// differs between spaces.
-	Participant protocol.ParticipantID `json:"participant"`
-	Spaces      []SessionSpace         `json:"spaces"` // existing spaces, at most 1,000
-	Globs       []string               `json:"globs"`  // patterns of spaces that are created when they are joined
+	Participant protocol.ParticipantID `json:"participant,omitempty"`
+	Spaces      []SessionSpace         `json:"spaces"`          // existing spaces, at most 1,000
+	Globs       []string               `json:"globs,omitempty"` // patterns of spaces that are created when they are joined
 }
 
 // SessionSpace is a space and the participant that the token identifies there.

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/netip"
@@ -209,31 +210,36 @@ func TestOperations_Await(t *testing.T) {
 		})
 	}
 
-	t.Run("nothing until ctx ends", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		ended := errors.New("ended")
-		cancel(ended)
-		if _, err := door.Await(ctx, holder("bob"), "lab", api.EnvelopeQuery{Since: last}); !errors.Is(err, ended) {
-			t.Errorf("%v, want %v", err, ended)
-		}
-	})
-	t.Run("until the bearer is removed", func(t *testing.T) {
-		done := make(chan error)
-		ws := dial(t, g, "alice", "")
-		go func() {
-			_, err := door.Await(ctx, holder("bob"), "lab", api.EnvelopeQuery{Since: last, Kinds: []string{"mcp.response"}})
-			done <- err
-		}()
-		for joined := false; !joined; { // bob waits
-			_, frame, err := ws.Read(ctx)
-			if err != nil {
-				t.Fatal(err)
+	ws := dial(t, g, "alice", "")
+	ended := errors.New("ended")
+	ctx, cancel := context.WithCancelCause(ctx)
+	for _, c := range []struct {
+		name, who string // who has not been present before
+		end       func()
+		want      error // nil: any
+	}{
+		{"until it is removed", "dan", func() {
+			send("alice", protocol.Envelope{ID: "6", Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"dan"}`)})
+		}, nil},
+		{"until ctx ends", "dora", func() { cancel(ended) }, ended},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			done := make(chan error)
+			go func() { // ends with the wait
+				_, err := door.Await(ctx, holder(c.who), "lab", api.EnvelopeQuery{Since: last, Kinds: []string{"mcp.response"}})
+				done <- err
+			}()
+			for waits := false; !waits; {
+				_, frame, err := ws.Read(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				waits = strings.Contains(string(frame), `"system.presence"`) && strings.Contains(string(frame), `"`+c.who+`"`)
 			}
-			joined = strings.Contains(string(frame), `"bob"`)
-		}
-		send("alice", protocol.Envelope{ID: "6", Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"bob"}`)})
-		if err := <-done; err == nil || errors.Is(err, ctx.Err()) {
-			t.Errorf("it ended with %v", err)
-		}
-	})
+			c.end()
+			if err := <-done; err == nil || !errors.Is(err, cmp.Or(c.want, err)) {
+				t.Errorf("it ended with %v, want %v", err, c.want)
+			}
+		})
+	}
 }

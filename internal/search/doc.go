@@ -5,10 +5,10 @@
 //	Query      words, "phrases", prefixes*, -exclusions, and filters
 //	Doc        one envelope, with the participants that may see it
 //
-// The index is a derived copy of a log. It is written without
-// syncs: after a crash it continues from an earlier position, which is stored with
-// the postings it belongs to, and a kill costs the last batches only. An index of another version, or one
-// that cannot be read, is removed and built again.
+// The index is a derived copy of a log. It is written without syncs: after a crash it
+// continues from an earlier position, which is stored with the postings it belongs to;
+// a kill costs the last batches only. An index of another version, or one that cannot
+// be read, is removed and built again.
 //
 // # Form
 //

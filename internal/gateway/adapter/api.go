@@ -13,20 +13,20 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// API is the HTTP API of the gateway, in the process. Its operations do what its handler
-// does for the requests that they name, by the same functions, without HTTP and JSON:
-// they are what each call of a tool needs. Errors: *protocol.Error, the end of ctx, or that of the
-// connection.
+// API is the HTTP API of the gateway, in the process. Its operations are what each call of
+// a tool needs: they do what the handler does for the requests that they name, without HTTP
+// and JSON. Their errors are a *protocol.Error, the end of ctx or that of the connection.
 type API interface {
 	http.Handler
-	// Session authorizes a bearer for a space, which is all that the result has; "":
-	// GET /api/session.
+	// Session authorizes a bearer for a space, and returns that space alone; "": all of
+	// the bearer's, like GET /api/session.
 	Session(ctx context.Context, b access.Bearer, space string) (*api.Session, error)
 	// Send publishes the draft of one envelope: POST /api/spaces/{space}/envelopes.
 	Send(ctx context.Context, b access.Bearer, space string, draft []byte) (api.Receipt, error)
-	// Await waits until there are envelopes after query.Since that the query selects and that are
-	// not the bearer's own, and returns the first of them, which are shared:
-	// GET /api/spaces/{space}/events. It counts as a connection of the participant.
+	// Await waits until the log has envelopes after query.Since that the query selects and
+	// that are not the bearer's own, and returns the first of them, which are shared and
+	// so read-only: GET /api/spaces/{space}/events. It counts as a connection of the
+	// participant. Limit, Before, Own and Descending are ignored.
 	Await(ctx context.Context, b access.Bearer, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
 }
 
@@ -50,9 +50,7 @@ func (q *Request) Send(ctx context.Context, space string, e protocol.Envelope) (
 	return receipt, nil
 }
 
-// Await waits until the log has envelopes after query.Since that the query selects and that are
-// not this participant's own, and returns the first of them, which are shared: read-only. It
-// uses one of the participant's connections. Limit, Before, Own and Descending are ignored.
+// Await waits for envelopes in a space, like [API].
 func (q *Request) Await(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error) {
 	var page *api.Envelopes
 	err := q.call(ctx, "await", func() (err error) {

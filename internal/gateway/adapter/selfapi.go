@@ -67,9 +67,9 @@ func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return responseTo(r, w.status, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
 }
 
-// guard calls a part of the API. A panic becomes an error, as the HTTP server recovers
-// from it: with http.ErrAbortHandler, a handler ends a response that it cannot
-// complete.
+// guard calls a handler or an operation of the API. A panic becomes an error, as the HTTP
+// server recovers from it: with http.ErrAbortHandler, a handler ends a response that it
+// cannot complete.
 func guard(log *slog.Logger, name string, call func()) (err error) {
 	defer func() {
 		p := recover()

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -31,11 +32,11 @@ func TestOverall(t *testing.T) {
 // The result of an envelope is one flat object.
 func TestSent(t *testing.T) {
 	for want, s := range map[string]sent{
-		`{"id":"a","seq":7}`: {ID: "a", Seq: 7},
-		`{"id":"a","seq":7,"token":"t","expires_at":"soon"}`:                                       {ID: "a", Seq: 7, Token: "t", ExpiresAt: "soon"},
-		`{"id":"a","status":403,"error":"paused","message":"m"}`:                                   {ID: "a", Status: 403, Err: &protocol.Error{Code: "paused", Message: "m"}},
+		`{"id":"a","seq":7}`: {Receipt: api.Receipt{ID: "a", Seq: 7}},
+		`{"id":"a","seq":7,"token":"t","expires_at":"soon"}`:                                       {Receipt: api.Receipt{ID: "a", Seq: 7, Token: "t", ExpiresAt: "soon"}},
+		`{"id":"a","status":403,"error":"paused","message":"m"}`:                                   {Receipt: api.Receipt{ID: "a"}, Status: 403, Err: &protocol.Error{Code: "paused", Message: "m"}},
 		`{"status":413,"error":"message_too_large","message":"m","limit":10}`:                      {Status: 413, Err: &protocol.Error{Code: "message_too_large", Message: "m", Limit: 10}},
-		`{"id":"a","status":400,"error":"invalid_payload","message":"m","path":"/x","detail":"d"}`: {ID: "a", Status: 400, Err: &protocol.Error{Code: "invalid_payload", Message: "m", Path: "/x", Detail: "d"}},
+		`{"id":"a","status":400,"error":"invalid_payload","message":"m","path":"/x","detail":"d"}`: {Receipt: api.Receipt{ID: "a"}, Status: 400, Err: &protocol.Error{Code: "invalid_payload", Message: "m", Path: "/x", Detail: "d"}},
 	} {
 		got, err := json.Marshal(s)
 		if err != nil || string(got) != want {

@@ -11,11 +11,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The operations that adapters call without a request, by the functions of the handlers
-// above: those do the same for a request over HTTP.
+// The operations that adapters call without a request: they do what the handlers do for
+// one, by the same functions. adapter.API says what each returns.
 
-// Session authorizes a bearer for a space, which is all that the result has; "": it has all
-// spaces that the token is good for.
+// Session authorizes a bearer for a space; "": for all that the token is good for.
 func (s *Server) Session(ctx context.Context, b access.Bearer, name string) (*api.Session, error) {
 	if name != "" {
 		_, identity, err := s.options.Admission.Authorize(ctx, b.Address, name, b.Token)
@@ -28,11 +27,7 @@ func (s *Server) Session(ctx context.Context, b access.Bearer, name string) (*ap
 	if err != nil {
 		return nil, err
 	}
-	all := &api.Session{Participant: found.Participant, Globs: found.Globs}
-	for _, in := range found.Spaces {
-		all.Spaces = append(all.Spaces, api.SessionSpace(in))
-	}
-	return all, nil
+	return &found.Session, nil
 }
 
 // enter authorizes a bearer for a space like inSpace, and charges the operation like serve.
@@ -50,7 +45,7 @@ func (s *Server) enter(ctx context.Context, b access.Bearer, name string, reads 
 	return v, err
 }
 
-// Send publishes the draft of one envelope.
+// Send publishes the draft of one envelope, like send.
 func (s *Server) Send(ctx context.Context, b access.Bearer, name string, draft []byte) (api.Receipt, error) {
 	v, err := s.enter(ctx, b, name, false)
 	if err != nil {
@@ -73,15 +68,13 @@ func (s *Server) Send(ctx context.Context, b access.Bearer, name string, draft [
 	if refused := results[0].Err; refused != nil {
 		return api.Receipt{}, refused
 	}
-	sent := answer(results[0])
-	return api.Receipt{ID: sent.ID, Seq: sent.Seq, Token: sent.Token, ExpiresAt: sent.ExpiresAt, Decides: sent.Decides}, nil
+	return answer(results[0]).Receipt, nil
 }
 
 // errStreamEnded: the gateway has ended the connection of a member.
 var errStreamEnded = errors.New("the gateway ended the stream of events")
 
-// Await joins a member until it has envelopes of the log that a query selects and that are
-// not its own, and returns the first of them, which are shared. Limit, Before, Own and Descending are ignored.
+// Await joins a member until it has envelopes of the log, and returns the first of them.
 func (s *Server) Await(ctx context.Context, b access.Bearer, name string, q api.EnvelopeQuery) (*api.Envelopes, error) {
 	v, err := s.enter(ctx, b, name, true)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/admission"
@@ -26,14 +27,7 @@ const (
 
 // sent is the result of one envelope.
 type sent struct {
-	ID  protocol.ID  `json:"id,omitempty"`
-	Seq protocol.Seq `json:"seq,omitempty"`
-	// Token and ExpiresAt are set for an invitation.
-	Token     string `json:"token,omitempty"`
-	ExpiresAt string `json:"expires_at,omitempty"`
-	// Decides is set for an opinion of a reviewer that decides on the proposal.
-	Decides bool `json:"decides,omitempty"`
-
+	api.Receipt
 	// Status and the error are set for a rejected envelope in an array.
 	Status int             `json:"status,omitempty"`
 	Err    *protocol.Error `json:"-"`
@@ -90,7 +84,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
 	}
 }
 
-// newPosting begins a request that sends, of at most so many bytes.
+// newPosting begins a request that sends. Its body may have most bytes.
 func (s *Server) newPosting(ctx context.Context, v caller) (p *posting, most int64, err error) {
 	sender, err := v.space.Sender(ctx, v.viewer())
 	if err == nil {
@@ -314,9 +308,9 @@ func tooLarge(limit int64) *protocol.Error {
 
 func answer(r admission.Result) sent {
 	if r.Err != nil {
-		return sent{ID: r.ID, Status: r.Err.Code.HTTPStatus(), Err: r.Err}
+		return sent{Receipt: api.Receipt{ID: r.ID}, Status: r.Err.Code.HTTPStatus(), Err: r.Err}
 	}
-	a := sent{ID: r.ID, Seq: r.Seq, Decides: r.Decides}
+	a := sent{Receipt: api.Receipt{ID: r.ID, Seq: r.Seq, Decides: r.Decides}}
 	if r.Invite != nil {
 		a.Token, a.ExpiresAt = r.Invite.Token, r.Invite.ExpiresAt
 	}

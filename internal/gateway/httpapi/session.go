@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -21,18 +22,8 @@ const (
 
 // session describes the spaces that a token is valid for.
 type session struct {
-	// Participant is the bearer's identity, if it is the same in all spaces.
-	Participant protocol.ParticipantID `json:"participant,omitempty"`
-	Spaces      []sessionSpace         `json:"spaces"`
-	Globs       []string               `json:"globs,omitempty"` // spaces that are created when they are joined
-
+	api.Session
 	expires time.Time // earliest expiry of the token; zero: never
-}
-
-// sessionSpace is one space and the bearer's identity there.
-type sessionSpace struct {
-	Name        string                 `json:"name"`
-	Participant protocol.ParticipantID `json:"participant"`
 }
 
 // signInRequest is the body of POST /api/session: a token or a code.
@@ -180,7 +171,7 @@ func parseSignIn(body []byte) (signInRequest, error) {
 // sessionOf determines the spaces that a token is valid for. If space is set,
 // the token must be valid there.
 func (s *Server) sessionOf(ctx context.Context, b access.Bearer, space string) (*session, error) {
-	found := &session{Spaces: []sessionSpace{}}
+	found := &session{Session: api.Session{Spaces: []api.SessionSpace{}}}
 	var there access.Identity
 	if space != "" {
 		var refused error
@@ -216,14 +207,14 @@ func (s *Server) sessionOf(ctx context.Context, b access.Bearer, space string) (
 		}
 		found.add(name, identity)
 	}
-	if space != "" && !slices.ContainsFunc(found.Spaces, func(in sessionSpace) bool { return in.Name == space }) {
+	if space != "" && !slices.ContainsFunc(found.Spaces, func(in api.SessionSpace) bool { return in.Name == space }) {
 		found.add(space, there) // beyond maxNamed
 	}
 	return found, nil
 }
 
 func (s *session) add(space string, identity access.Identity) {
-	s.Spaces = append(s.Spaces, sessionSpace{space, identity.Participant})
+	s.Spaces = append(s.Spaces, api.SessionSpace{Name: space, Participant: identity.Participant})
 	switch {
 	case len(s.Spaces) == 1:
 		s.Participant = identity.Participant

@@ -1,9 +1,9 @@
-// Package ws connects WebSockets to spaces: upgrade, read loop, write loop,
-// close.
+// Package ws connects WebSockets to spaces: upgrade, reading, writing, close.
 //
-// A connection has two goroutines. The reader decodes the frames of one read
-// from the socket and publishes them together. The writer takes all available
-// entries from its member's cursor and writes them with one call. The
+// A connection has one goroutine, the reader, which decodes the frames of one read
+// from the socket and publishes them together. What the member is to receive is written by a few
+// goroutines for all connections, which take the available entries from its
+// cursor and write them with one call. The
 // underlying library (coder/websocket) does the handshake, reading, and the
 // close handshake. Its one write per message is bypassed: a frame is encoded
 // once for all receivers, and system calls would dominate the cost.

@@ -45,9 +45,9 @@ type session struct {
 	violations   limit.Violations
 }
 
-// run reads the connection until it ends. It waits for data with few frames on the stack. An
-// answer to a ping means that the participant sends nothing: then a new goroutine, whose stack is small, replaces the
-// one that has read messages, or a frame.
+// run reads the connection until it ends. It waits for data with few frames on the stack. If it
+// wakes to control frames alone, such as the answer to a ping, the participant sends nothing: then a
+// new goroutine, whose stack is small, takes its place.
 func (s *session) run() {
 	for {
 		if s.conn.raw != nil && s.conn.drained() {
@@ -82,8 +82,7 @@ func (s *session) finish(err error) {
 	s.server.remove(s)
 }
 
-// readBurst publishes what the participant has sent at once. It returns errIdle if that is control frames
-// alone.
+// readBurst publishes what the participant has sent at once; errIdle: control frames alone.
 func (s *session) readBurst(ctx context.Context) error {
 	burst := make([]admission.Decoded, 0, 8)
 	var frames [][]byte // of the burst, of a client of MEW

@@ -13,8 +13,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// writers write to the sessions that were woken, in the order in which they were. They are as many goroutines as
-// there are processors, and none while there is nothing to write. None of them waits for a peer or for the log: a
+// writers write to the sessions that were woken, in the order in which they were. They are at most as many goroutines
+// as there are processors, and none while there is nothing to write. None of them waits for a peer or for the log: a
 // session that has to wait gets a goroutine of its own until it sleeps again.
 type writers struct {
 	limit int
