@@ -97,7 +97,10 @@ func administersBeside(file *config.Config) func(c authority.DirectoryChange, ma
 		if c.Space == file.Administration.Space {
 			return inFile("/space", "%s is the administrative space; only the configuration file changes it.", c.Space)
 		}
-		if c.Kind == protocol.KindAdminTokenIssue && slices.ContainsFunc(file.Spaces, func(s config.Space) bool { return hasToken(&s, c.Hash) }) {
+		hasToken := func(s config.Space) bool {
+			return slices.ContainsFunc(s.Participants, func(p config.Participant) bool { return p.TokenHash == c.Hash })
+		}
+		if c.Kind == protocol.KindAdminTokenIssue && slices.ContainsFunc(file.Spaces, hasToken) {
 			return inFile("/token_sha256", "A participant of the configuration file has this token.")
 		}
 		s, found := find(c.Space)
@@ -106,10 +109,25 @@ func administersBeside(file *config.Config) func(c authority.DirectoryChange, ma
 			return inFile("/space", "There is no space %s; make it first.", c.Space)
 		case !found:
 			return nil
-		case s.Name != c.Space:
-			return besideGlob(s, c)
+		case s.Name != c.Space: // by a glob; what was made before the file had it can be removed
+			if slices.Contains([]protocol.Kind{protocol.KindAdminSpaceRemove, protocol.KindAdminParticipantRemove, protocol.KindAdminTokenRevoke}, c.Kind) {
+				return nil
+			}
+			return inFile("/space", "The configuration file makes the space %s by %s; change that, or use another name.", c.Space, s.Name)
 		}
-		return besideSpace(s, c, made)
+		switch c.Kind {
+		case protocol.KindAdminSpacePut:
+			return inFile("/space", "The configuration file has the space %s; change it there.", c.Space)
+		case protocol.KindAdminSpaceRemove:
+			if !made {
+				return inFile("/space", "The configuration file has the space %s; change it there.", c.Space)
+			}
+		case protocol.KindAdminParticipantPut, protocol.KindAdminTokenIssue:
+			if slices.ContainsFunc(s.Participants, func(p config.Participant) bool { return p.ID == c.Participant }) {
+				return inFile("/participant_id", "The configuration file has the participant %s of %s; change it, and its token, there.", c.Participant, c.Space)
+			}
+		}
+		return nil
 	}
 }
 
@@ -118,41 +136,6 @@ func inFile(path, format string, args ...any) error {
 	e := protocol.Errorf(protocol.CodeInvalidPayload, format, args...)
 	e.Path, e.Detail = path, "the configuration file takes precedence"
 	return e
-}
-
-// besideGlob checks a change of a name that a glob of the file matches. What was made
-// before the file had the glob can be removed.
-func besideGlob(s *config.Space, c authority.DirectoryChange) error {
-	switch c.Kind {
-	case protocol.KindAdminSpaceRemove, protocol.KindAdminParticipantRemove, protocol.KindAdminTokenRevoke:
-		return nil
-	}
-	return inFile("/space", "The configuration file makes the space %s by %s; change that, or use another name.", c.Space, s.Name)
-}
-
-// besideSpace checks a change of a space that the file has.
-func besideSpace(s *config.Space, c authority.DirectoryChange, made bool) error {
-	switch c.Kind {
-	case protocol.KindAdminSpacePut:
-		return inFile("/space", "The configuration file has the space %s; change it there.", c.Space)
-	case protocol.KindAdminSpaceRemove:
-		if !made {
-			return inFile("/space", "The configuration file has the space %s; change it there.", c.Space)
-		}
-	case protocol.KindAdminParticipantPut, protocol.KindAdminTokenIssue:
-		if hasParticipant(s, c.Participant) {
-			return inFile("/participant_id", "The configuration file has the participant %s of %s; change it, and its token, there.", c.Participant, c.Space)
-		}
-	}
-	return nil
-}
-
-func hasParticipant(s *config.Space, id protocol.ParticipantID) bool {
-	return slices.ContainsFunc(s.Participants, func(p config.Participant) bool { return p.ID == id })
-}
-
-func hasToken(s *config.Space, hash [32]byte) bool {
-	return slices.ContainsFunc(s.Participants, func(p config.Participant) bool { return p.TokenHash == hash })
 }
 
 // AdministrativeSpace returns the name of the administrative space; "": there is

@@ -195,8 +195,12 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 	ended := limit.AttemptLimits{Failures: sessionBurst}
 	admission.Sessions = &access.Sessions{Secret: &g.secret, SignOuts: limit.NewAttempts(ended), SignIns: limit.NewAttempts(ended)}
 	heavy := make(chan struct{}, heavySlots)
+	violations := func() limit.Violations { // a reload changes them
+		v := g.cfg.Load().Violations
+		return limit.NewViolations(v.Max, v.Window)
+	}
 	g.ws = ws.NewServer(ws.Options{
-		Admission: admission, Heavy: heavy, Origins: cfg.Origins, NewViolations: g.newViolations,
+		Admission: admission, Heavy: heavy, Origins: cfg.Origins, NewViolations: violations,
 		PingInterval: zeroMeansNoLimit(cfg.PingInterval), IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
@@ -226,11 +230,6 @@ func zeroMeansNoLimit(d time.Duration) time.Duration {
 		return 100 * 365 * 24 * time.Hour
 	}
 	return d
-}
-
-func (g *Gateway) newViolations() limit.Violations {
-	v := g.cfg.Load().Violations
-	return limit.NewViolations(v.Max, v.Window)
 }
 
 func newID() protocol.ID {

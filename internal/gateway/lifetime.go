@@ -246,7 +246,15 @@ func (g *Gateway) closeParts() error {
 	g.turns.Close()
 	g.running.Wait()
 	g.auth.Close()
-	return g.closeLog()
+	var err error
+	if g.cluster != nil {
+		err = g.cluster.peers.Close()
+	}
+	err = errors.Join(err, g.journal.Close())
+	if g.cluster != nil {
+		g.cluster.conn.Close()
+	}
+	return err
 }
 
 // keepRecords records the guests that are here, and which promotions have ended, see

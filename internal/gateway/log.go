@@ -149,18 +149,6 @@ func (g *Gateway) serveBackups(cfg *config.Config) {
 	g.run(func() { server.Serve(g.background) })
 }
 
-func (g *Gateway) closeLog() error {
-	var err error
-	if g.cluster != nil {
-		err = g.cluster.peers.Close()
-	}
-	err = errors.Join(err, g.journal.Close())
-	if g.cluster != nil {
-		g.cluster.conn.Close()
-	}
-	return err
-}
-
 // clusterLink connects a hub to the other gateways.
 type clusterLink struct {
 	conn  *nats.Conn

@@ -71,9 +71,35 @@ func NewMetrics(o MetricsOptions) *Metrics {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	m.admission()
-	m.delivery()
-	m.journal()
+
+	m.admitted = m.counters("meup_envelopes_admitted_total",
+		"Envelopes that were admitted, retries of admitted ones among them, by kind.", "kind", append(slices.Clone(kinds), other)...)
+	m.refused = m.counters("meup_refused_total",
+		"Envelopes, connections and requests that were refused, by the code of the refusal.", "code", append(slices.Clone(codes), other)...)
+	m.findings = registered(m, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "meup_safety_findings_total",
+		Help: "What the safety pipeline found in payloads before these became durable, by stage and rule.",
+	}, []string{"stage", "rule"}))
+
+	m.delivered = m.counter("meup_envelopes_delivered_total", "Envelopes written to connections.")
+	m.lag = m.histogram("meup_delivery_lag_seconds",
+		"Age of the youngest envelope of a write when the write was done. A connection that replays the log counts with the age of what it reads.",
+		lagBuckets)
+	read := m.counters("meup_entries_read_total",
+		"Entries that connections read on their way to the head, by where from: ring is memory, journal means that the connection had fallen behind or replays.",
+		"source", "ring", "journal")
+	m.fromRing, m.fromJournal = read["ring"], read["journal"]
+	m.liveDropped = m.counter("meup_live_dropped_total",
+		"Envelopes of live kinds (stream.data, presence) that a connection missed because it had fallen behind.")
+	m.connections = m.gauge("meup_connections", connectionsHelp, prometheus.Labels{"state": "open"})
+
+	m.entries = m.counter("meup_journal_entries_total", "Entries that this gateway made durable in the log.")
+	m.bytes = m.counter("meup_journal_bytes_total", "Bytes of the entries that this gateway made durable, as encoded.")
+	m.commit = m.histogram("meup_journal_commit_seconds",
+		"Time that a batch of entries took to become durable; its count is that of the batches.", commitBuckets)
+	m.follows = m.counter("meup_journal_consumers_total",
+		"Consumers that this gateway requested from NATS: one for each of the 64 streams at a start, and another one after each interruption of a stream.")
+
 	m.loginFailures = m.counter("meup_login_failures_total", "Tokens that were presented and are nobody's, or have expired.")
 	m.violationCloses = m.counter("meup_violation_closes_total", "Connections closed with 1008 after too many refused envelopes.")
 	m.gauge("meup_build_info", "Always 1; the labels say what is running.", prometheus.Labels{
@@ -96,40 +122,6 @@ func (m *Metrics) Handler() http.Handler {
 
 // maxScrapes bounds concurrent scrapes; further ones are answered with 503.
 const maxScrapes = 4
-
-func (m *Metrics) admission() {
-	m.admitted = m.counters("meup_envelopes_admitted_total",
-		"Envelopes that were admitted, retries of admitted ones among them, by kind.", "kind", append(slices.Clone(kinds), other)...)
-	m.refused = m.counters("meup_refused_total",
-		"Envelopes, connections and requests that were refused, by the code of the refusal.", "code", append(slices.Clone(codes), other)...)
-	m.findings = registered(m, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "meup_safety_findings_total",
-		Help: "What the safety pipeline found in payloads before these became durable, by stage and rule.",
-	}, []string{"stage", "rule"}))
-}
-
-func (m *Metrics) delivery() {
-	m.delivered = m.counter("meup_envelopes_delivered_total", "Envelopes written to connections.")
-	m.lag = m.histogram("meup_delivery_lag_seconds",
-		"Age of the youngest envelope of a write when the write was done. A connection that replays the log counts with the age of what it reads.",
-		lagBuckets)
-	read := m.counters("meup_entries_read_total",
-		"Entries that connections read on their way to the head, by where from: ring is memory, journal means that the connection had fallen behind or replays.",
-		"source", "ring", "journal")
-	m.fromRing, m.fromJournal = read["ring"], read["journal"]
-	m.liveDropped = m.counter("meup_live_dropped_total",
-		"Envelopes of live kinds (stream.data, presence) that a connection missed because it had fallen behind.")
-	m.connections = m.gauge("meup_connections", connectionsHelp, prometheus.Labels{"state": "open"})
-}
-
-func (m *Metrics) journal() {
-	m.entries = m.counter("meup_journal_entries_total", "Entries that this gateway made durable in the log.")
-	m.bytes = m.counter("meup_journal_bytes_total", "Bytes of the entries that this gateway made durable, as encoded.")
-	m.commit = m.histogram("meup_journal_commit_seconds",
-		"Time that a batch of entries took to become durable; its count is that of the batches.", commitBuckets)
-	m.follows = m.counter("meup_journal_consumers_total",
-		"Consumers that this gateway requested from NATS: one for each of the 64 streams at a start, and another one after each interruption of a stream.")
-}
 
 // Admitted counts an envelope that was admitted.
 func (m *Metrics) Admitted(kind protocol.Kind) { add(m.admitted, string(kind)) }

@@ -36,14 +36,6 @@ type policy struct {
 	Spaces         map[string]api.SpacePolicy `json:"spaces"`
 }
 
-func policyOf(cfg *config.Config) policy {
-	p := policy{Administration: cfg.Administration.Space, Safety: safetyPolicy(&cfg.Safety), Spaces: make(map[string]api.SpacePolicy, len(cfg.Spaces))}
-	for i := range cfg.Spaces {
-		p.Spaces[cfg.Spaces[i].Name] = spacePolicy(&cfg.Spaces[i])
-	}
-	return p
-}
-
 // Words of a policy.
 const (
 	decideCallers  = "callers"
@@ -180,7 +172,11 @@ func (g *Gateway) notePolicy(cfg *config.Config) {
 	if data == InMemory {
 		return
 	}
-	text, err := json.Marshal(policyOf(cfg))
+	p := policy{Administration: cfg.Administration.Space, Safety: safetyPolicy(&cfg.Safety), Spaces: make(map[string]api.SpacePolicy, len(cfg.Spaces))}
+	for i := range cfg.Spaces {
+		p.Spaces[cfg.Spaces[i].Name] = spacePolicy(&cfg.Spaces[i])
+	}
+	text, err := json.Marshal(p)
 	if err == nil {
 		err = replaceFile(filepath.Join(data, policyFile), append(text, '\n'))
 	}

@@ -114,7 +114,13 @@ func budget(b *config.Budget) authority.Budget {
 }
 
 func participantConfig(c []*capability.Capability, l limit.Limits) authority.ParticipantConfig {
-	return authority.ParticipantConfig{Capabilities: c, Limits: wireLimits(l), NewLimiter: newLimiter(l)}
+	return authority.ParticipantConfig{Capabilities: c, Limits: wireLimits(l), NewLimiter: func(old authority.Limiter) authority.Limiter {
+		if b, ok := old.(limiter); ok {
+			b.Update(l, time.Now())
+			return b
+		}
+		return limiter{limit.New(l)}
+	}}
 }
 
 // tokensOf returns the tokens and JWT settings of a configuration.
@@ -179,18 +185,6 @@ func fixedDifferences(a, b *config.Config) []string {
 
 // limiter adapts a participant's buckets to [authority.Limiter].
 type limiter struct{ *limit.Bucket }
-
-// newLimiter returns a function that creates a participant's buckets, or
-// updates existing buckets to changed limits.
-func newLimiter(l limit.Limits) func(authority.Limiter) authority.Limiter {
-	return func(old authority.Limiter) authority.Limiter {
-		if b, ok := old.(limiter); ok {
-			b.Update(l, time.Now())
-			return b
-		}
-		return limiter{limit.New(l)}
-	}
-}
 
 // Reserve charges bytes and kinds.
 func (l limiter) Reserve(now time.Time, kind protocol.Kind, bytes int) (authority.Reservation, error) {

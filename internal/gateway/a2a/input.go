@@ -53,7 +53,21 @@ func decodeMessage(params protocol.Value) (*message, error) {
 	if err := m.readParts(given.Get("parts")); err != nil {
 		return nil, err
 	}
-	err := m.readConfiguration(params.Get("configuration"))
+	configuration := params.Get("configuration")
+	if configuration.Get("taskPushNotificationConfig").Type() == protocol.TypeObject {
+		return nil, fail(wire.ErrPushNotificationNotSupported, "The space sends no push notifications; subscribe to the task.")
+	}
+	accepted, modes := false, configuration.Get("acceptedOutputModes")
+	for mode := range modes.Elements {
+		t, _, _ := strings.Cut(mode.Text(), ";")
+		accepted = accepted || slices.Contains([]string{"text", "text/plain", "text/markdown", "text/*", "*/*"}, t)
+	}
+	if modes.Len() > 0 && !accepted {
+		return nil, fail(wire.ErrUnsupportedContentType, "configuration.acceptedOutputModes: answers are text/markdown.")
+	}
+	m.immediate = isTrue(configuration.Get("returnImmediately"))
+	var err error
+	m.history, err = historyLength(configuration)
 	return m, err
 }
 
@@ -98,23 +112,6 @@ func (m *message) decide(data protocol.Value) error {
 	}
 	m.decision = &decision{protocol.ID(id), word == "approve", data.Get("reason").Text()}
 	return nil
-}
-
-func (m *message) readConfiguration(c protocol.Value) (err error) {
-	if c.Get("taskPushNotificationConfig").Type() == protocol.TypeObject {
-		return fail(wire.ErrPushNotificationNotSupported, "The space sends no push notifications; subscribe to the task.")
-	}
-	accepted, modes := false, c.Get("acceptedOutputModes")
-	for mode := range modes.Elements {
-		t, _, _ := strings.Cut(mode.Text(), ";")
-		accepted = accepted || slices.Contains([]string{"text", "text/plain", "text/markdown", "text/*", "*/*"}, t)
-	}
-	if modes.Len() > 0 && !accepted {
-		return fail(wire.ErrUnsupportedContentType, "configuration.acceptedOutputModes: answers are text/markdown.")
-	}
-	m.immediate = isTrue(c.Get("returnImmediately"))
-	m.history, err = historyLength(c)
-	return err
 }
 
 // isTrue reads a boolean, of a query too.

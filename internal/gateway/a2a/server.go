@@ -10,7 +10,6 @@ package a2a
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strings"
 
 	wire "github.com/a2aproject/a2a-go/v2/a2a"
@@ -137,7 +136,7 @@ func (c *call) enter(wellKnown bool) (err error) {
 	if version == "" {
 		version = c.r.URL.Query().Get("A2A-Version")
 	}
-	if !isSupported(version) && !wellKnown {
+	if version != "1.0" && !strings.HasPrefix(version, "1.0.") && !wellKnown { // without a version it is 0.3
 		return fail(wire.ErrVersionNotSupported, "The gateway speaks A2A 1.0; send the header A2A-Version: 1.0.")
 	}
 	tenant := c.params.Get("tenant").Text()
@@ -150,9 +149,6 @@ func (c *call) enter(wellKnown bool) (err error) {
 	c.space, c.you, err = c.Space(c.r.Context(), c.space)
 	return err
 }
-
-// isSupported reports whether a version is 1.0; without one it is 0.3.
-func isSupported(version string) bool { return version == "1.0" || strings.HasPrefix(version, "1.0.") }
 
 // readRPC reads a request of JSON-RPC.
 func (c *call) readRPC() (operation string, err error) {
@@ -190,7 +186,11 @@ func (c *call) readREST(rest string) (operation string, err error) {
 	}
 	text := c.Body
 	if !strings.HasPrefix(operation, "Send") {
-		text = adapter.Object(append(pairs(c.r.URL.Query()), "id", id)...)
+		var fields []any
+		for name, values := range c.r.URL.Query() {
+			fields = append(fields, name, values[0])
+		}
+		text = adapter.Object(append(fields, "id", id)...)
 	}
 	doc, err := protocol.ParseForeignJSON(text, protocol.MaxDepth)
 	if err != nil {
@@ -201,13 +201,6 @@ func (c *call) readREST(rest string) (operation string, err error) {
 		return "", fail(wire.ErrInvalidParams, "The body must be an object.")
 	}
 	return operation, nil
-}
-
-func pairs(q url.Values) (list []any) {
-	for name, values := range q {
-		list = append(list, name, values[0])
-	}
-	return list
 }
 
 // route returns the operation at a path, and the id of the task in it.
@@ -230,7 +223,11 @@ func route(method, path string) (operation, id string) {
 	if collection, _, _ := strings.Cut(below, "/"); nested && collection == "pushNotificationConfigs" {
 		return "GetTaskPushNotificationConfig", id // all of them have the same response
 	}
-	task, action, _ := cutLast(id, ":")
+	task, action := id, ""
+	colon := strings.LastIndexByte(id, ':')
+	if colon >= 0 {
+		task, action = id[:colon], id[colon+1:]
+	}
 	switch {
 	case nested:
 		return "", ""
@@ -242,13 +239,6 @@ func route(method, path string) (operation, id string) {
 		return "GetTask", id
 	}
 	return "", ""
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // respond sends the result of an operation, or its error.
@@ -263,7 +253,14 @@ func (c *call) respond(result any, err error) {
 		if !c.rpc || f.transport {
 			status = f.status
 		}
-		c.headers(f)
+		h := c.w.Header()
+		h.Set("Cache-Control", "no-store")
+		if f.status == http.StatusUnauthorized {
+			h.Set("WWW-Authenticate", `Bearer realm="meup"`)
+		}
+		if f.cause != nil {
+			access.SetRetryAfter(h, f.cause)
+		}
 	} else if c.rpc {
 		body = c.rpcResult(result)
 	}
@@ -274,18 +271,6 @@ func (c *call) respond(result any, err error) {
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(append(text, '\n')) // the peer may have disconnected
-}
-
-// headers sets the headers of an error of the gateway.
-func (c *call) headers(f *fault) {
-	h := c.w.Header()
-	h.Set("Cache-Control", "no-store")
-	if f.status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="meup"`)
-	}
-	if f.cause != nil {
-		access.SetRetryAfter(h, f.cause)
-	}
 }
 
 func (c *call) rpcResult(result any) map[string]any {

@@ -87,7 +87,7 @@ func (o *ConnectOptions) set(name string, values []string) error {
 		return nil // space, and parameters that proxies may add
 	}
 	if !ok {
-		return BadRequest("The parameter " + name + " cannot be " + quoted(value) + "; it is " + parameterTypes[name] + ".")
+		return BadRequest("The parameter " + name + " cannot be " + string(protocol.AppendString(nil, textutil.Shorten(value, 64))) + "; it is " + parameterTypes[name] + ".")
 	}
 	return nil
 }
@@ -145,10 +145,6 @@ func List(values []string) []string {
 		}
 	}
 	return out
-}
-
-func quoted(s string) string {
-	return string(protocol.AppendString(nil, textutil.Shorten(s, 64)))
 }
 
 // HasToken reports whether a header that lists tokens contains token.

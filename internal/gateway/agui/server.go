@@ -64,10 +64,14 @@ func (a *asker) begin(r *http.Request) error {
 			return access.BadRequest("Last-Event-ID: expected the id of an event.")
 		}
 	}
+	session := a.in.thread
+	if !protocol.ValidID(session) {
+		session = string(adapter.ID("agui", session))
+	}
 	// The run after an interrupt has another runId and belongs to the same question.
 	e := protocol.Envelope{
 		ID: adapter.ID("agui", space, string(you), "question", a.in.thread, a.in.message), Kind: protocol.KindChat, To: a.in.to,
-		Payload: adapter.Object("message", a.in.text, "session_id", sessionID(a.in.thread)),
+		Payload: adapter.Object("message", a.in.text, "session_id", session),
 	}
 	if protocol.ValidID(a.in.previous) {
 		e.Correlation = protocol.CorrelateTo(protocol.ID(a.in.previous))
@@ -91,14 +95,6 @@ func (a *asker) begin(r *http.Request) error {
 	return a.Wait()
 }
 
-// sessionID returns the id of a thread as the id of a session.
-func sessionID(thread string) string {
-	if protocol.ValidID(thread) {
-		return thread
-	}
-	return string(adapter.ID("agui", thread))
-}
-
 // follow sends the events of the run until it ends, or the client disconnects.
 func (a *asker) follow(ctx context.Context, w http.ResponseWriter) {
 	s := adapter.NewStream(w)
@@ -116,21 +112,17 @@ func (a *asker) follow(ctx context.Context, w http.ResponseWriter) {
 		}
 		events = events[:0]
 		ended = !r.event(e)
-		return s.Send(positionOf(e), events...) && !ended
+		position := "" // that the client has in the log with this event
+		if e.InLog() {
+			position = e.Seq.String()
+		}
+		return s.Send(position, events...) && !ended
 	})
 	if err != nil && !ended && !errors.Is(err, context.Canceled) {
 		events = events[:0]
 		r.fail("The gateway ended the run; send it again to continue.")
 		s.Send("", events...)
 	}
-}
-
-// positionOf returns the position in the log that a client has with an event; "": none.
-func positionOf(e *ask.Event) string {
-	if !e.InLog() {
-		return ""
-	}
-	return e.Seq.String()
 }
 
 // Capabilities returns the handler of GET /api/spaces/{space}/agui.

@@ -158,7 +158,15 @@ func openSource(ctx context.Context, cancel context.CancelCauseFunc, o BackupOpt
 	for {
 		lease, err := Checkpoint(ctx, o.Data)
 		if err == nil {
-			return openLease(cancel, lease, o.Logger)
+			stored, err := pebblejournal.OpenStored(lease.Dir, o.Logger)
+			if err != nil {
+				return nil, errors.Join(fmt.Errorf("read the checkpoint: %w", err), lease.Close())
+			}
+			go func() { // ends with the lease
+				<-lease.Ended()
+				cancel(errors.New("the gateway ended during the backup: run it again"))
+			}()
+			return &source{dir: lease.Dir, stored: stored, lease: lease}, nil
 		}
 		if !errors.Is(err, errNotRunning) {
 			return nil, err
@@ -211,18 +219,6 @@ func checkEmbedded(dir string, o BackupOptions) error {
 		return fmt.Errorf("%s has a log and a replica of a log on JetStream: name the configuration of the gateway with --config", o.Data)
 	}
 	return nil
-}
-
-func openLease(cancel context.CancelCauseFunc, lease *Lease, log *slog.Logger) (*source, error) {
-	stored, err := pebblejournal.OpenStored(lease.Dir, log)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read the checkpoint: %w", err), lease.Close())
-	}
-	go func() { // ends with the lease
-		<-lease.Ended()
-		cancel(errors.New("the gateway ended during the backup: run it again"))
-	}()
-	return &source{dir: lease.Dir, stored: stored, lease: lease}, nil
 }
 
 func (s *source) close() {

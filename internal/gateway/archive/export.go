@@ -55,7 +55,12 @@ func WriteExport(ctx context.Context, log ExportSource, o ExportOptions, stdout,
 		return err
 	}
 	x := &exporter{ExportOptions: o, log: log, out: out, progress: newExportProgress(progress, log, o.Format)}
-	err = out.end(x.run(ctx))
+	if o.Format == Lines {
+		err = x.lines(ctx)
+	} else {
+		err = log.turns(ctx, x)
+	}
+	err = out.end(err)
 	if errors.Is(err, errReaderGone) {
 		return nil
 	}
@@ -71,13 +76,6 @@ type exporter struct {
 	log      ExportSource
 	out      *sink
 	progress *exportProgress
-}
-
-func (x *exporter) run(ctx context.Context) error {
-	if x.Format == Lines {
-		return x.lines(ctx)
-	}
-	return x.log.turns(ctx, x)
 }
 
 // atEnd is greater than the Seq of every entry of a log.

@@ -38,7 +38,11 @@ func read(ctx context.Context, from string, to receiver) error {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	return readArchive(ctx, file, to)
+	unzip, err := gzip.NewReader(bufio.NewReaderSize(file, copyBlock))
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoBackup, err)
+	}
+	return readTar(ctx, unzip, to)
 }
 
 // readFolder reads a backup that is a folder.
@@ -79,15 +83,6 @@ func readFolderFile(ctx context.Context, path string, f File, to receiver) error
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	return to.file(f, verify(ctx, f, file))
-}
-
-// readArchive reads a backup that is a compressed tar file.
-func readArchive(ctx context.Context, r io.Reader, to receiver) error {
-	unzip, err := gzip.NewReader(bufio.NewReaderSize(r, copyBlock))
-	if err != nil {
-		return fmt.Errorf("%w: %w", errNoBackup, err)
-	}
-	return readTar(ctx, unzip, to)
 }
 
 // readTar reads a backup that is a tar file.
@@ -131,15 +126,7 @@ func readTar(ctx context.Context, r io.Reader, to receiver) error {
 	for name := range missing {
 		return fmt.Errorf("it is incomplete: %s is missing", name)
 	}
-	return readTrailer(r)
-}
-
-// maxTrailer bounds the bytes after the last file: blocks of zeros, which fill a record.
-const maxTrailer = 1 << 20
-
-// readTrailer reads the rest of the archive, so that its checksum is verified.
-func readTrailer(r io.Reader) error {
-	n, err := io.Copy(io.Discard, io.LimitReader(r, maxTrailer+1))
+	n, err := io.Copy(io.Discard, io.LimitReader(r, maxTrailer+1)) // the rest, so that its checksum is verified
 	if err == nil && n > maxTrailer {
 		err = errors.New("there is data after its end")
 	}
@@ -148,6 +135,9 @@ func readTrailer(r io.Reader) error {
 	}
 	return nil
 }
+
+// maxTrailer bounds the bytes after the last file: blocks of zeros, which fill a record.
+const maxTrailer = 1 << 20
 
 // verify returns a reader of a file that fails at its end if the size or the digest
 // differs from the manifest, and as soon as it is longer.

@@ -19,7 +19,9 @@ import (
 	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -76,12 +78,37 @@ func Run(ctx context.Context, o Options) (*api.Backtest, error) {
 		saved: make(map[protocol.ID]*saved), groups: make(map[groupKey]*api.BacktestGroup),
 		report: api.Backtest{Spaces: []string{o.Space}, Baseline: BaselineRecord},
 	}
-	if err := r.open(ctx); err != nil {
-		return nil, err
-	}
-	after, err := r.begin(ctx)
+	var err error
+	r.new, err = r.view(ctx, o.New)
 	if err != nil {
 		return nil, err
+	}
+	if r.new == nil {
+		return nil, ErrNoSpace
+	}
+	if o.Current != nil {
+		r.current, err = r.view(ctx, o.Current)
+		if err != nil {
+			return nil, err
+		}
+	}
+	r.views = []*view{r.new}
+	if r.current != nil {
+		r.views = append(r.views, r.current)
+		r.report.Baseline = BaselineCurrent
+	}
+	after, _, err := journal.Between(ctx, o.Log, o.Space, o.Since, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	after = max(after, o.After)
+	if after > 0 { // the state before the first envelope that is decided
+		for e, err := range o.Log.Range(ctx, o.Space, journal.Query{StateOnly: true, Before: after + 1}) {
+			if err != nil {
+				return nil, err
+			}
+			r.fold(e)
+		}
 	}
 	for e, err := range o.Log.Range(ctx, o.Space, journal.Query{After: after}) {
 		if err != nil {
@@ -108,47 +135,6 @@ type run struct {
 	report    api.Backtest
 	read      int
 	last      protocol.Seq // of a partial log
-}
-
-// open resolves the configurations.
-func (r *run) open(ctx context.Context) error {
-	var err error
-	r.new, err = r.view(ctx, r.Options.New)
-	if err != nil {
-		return err
-	}
-	if r.new == nil {
-		return ErrNoSpace
-	}
-	if r.Options.Current != nil {
-		r.current, err = r.view(ctx, r.Options.Current)
-	}
-	r.views = []*view{r.new}
-	if r.current != nil {
-		r.views = append(r.views, r.current)
-		r.report.Baseline = BaselineCurrent
-	}
-	return err
-}
-
-// begin folds the state before the first envelope that is decided, and returns the
-// position after which to read.
-func (r *run) begin(ctx context.Context) (protocol.Seq, error) {
-	after, _, err := journal.Between(ctx, r.Log, r.Space, r.Since, time.Time{})
-	if err != nil {
-		return 0, err
-	}
-	after = max(after, r.After)
-	if after == 0 {
-		return 0, nil
-	}
-	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{StateOnly: true, Before: after + 1}) {
-		if err != nil {
-			return 0, err
-		}
-		r.fold(e)
-	}
-	return after, nil
 }
 
 // fold applies a state entry. An entry that cannot be applied changes nothing, as at a
@@ -308,7 +294,11 @@ func (r *run) question(ctx context.Context, e *journal.Entry) (*question, error)
 			x = found
 		}
 		if x.Envelope.Kind == protocol.KindMCPProposal {
-			q.addProposal(x, r.Partial)
+			p := &admission.Proposal{Envelope: &x.Envelope, Thread: x.Audience, Payload: x.Payload()}
+			if r.Partial { // it does not say who may see the proposal: the one who decided did
+				p.Thread = []protocol.ParticipantID{ring.AllParticipants}
+			}
+			q.proposals = append(q.proposals, p)
 		}
 	}
 	return q, nil

@@ -30,22 +30,16 @@ func (l *Remote) Close() { l.client.Close() }
 // pageSize is the number of envelopes of a request: the maximum of a gateway.
 const pageSize = 1000
 
-// stateKinds returns the kinds of state entries.
-func stateKinds() (list []string) {
-	for _, k := range protocol.Kinds() {
-		if k.ChangesState() {
-			list = append(list, string(k))
-		}
-	}
-	return list
-}
-
 // Range implements [journal.Reader]. It holds one page.
 func (l *Remote) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(yield func(*journal.Entry, error) bool) {
 		query := api.EnvelopeQuery{Since: q.After, Before: q.Before, Limit: pageSize, Descending: q.Backwards}
 		if q.StateOnly {
-			query.Kinds = stateKinds()
+			for _, k := range protocol.Kinds() {
+				if k.ChangesState() {
+					query.Kinds = append(query.Kinds, string(k))
+				}
+			}
 		}
 		if q.Limit > 0 {
 			query.Limit = min(q.Limit, pageSize)

@@ -33,16 +33,6 @@ type question struct {
 	cut       bool                  // the proposal that it decides on is not in the log any more
 }
 
-// addProposal adds a proposal that the entry decides on. A partial log does not say who may
-// see it: the one who decided did.
-func (q *question) addProposal(x *journal.Entry, partial bool) {
-	p := &admission.Proposal{Envelope: &x.Envelope, Thread: x.Audience, Payload: x.Payload()}
-	if partial {
-		p.Thread = []protocol.ParticipantID{ring.AllParticipants}
-	}
-	q.proposals = append(q.proposals, p)
-}
-
 // verdict is what a configuration says about an envelope.
 type verdict struct {
 	outcome string

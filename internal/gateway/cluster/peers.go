@@ -34,7 +34,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -118,23 +117,6 @@ type Peers struct {
 // not wait for NATS; gateways that are not connected yet are found later. It
 // returns an error if the connection cannot be created.
 func Join(o Options) (*Peers, error) {
-	o = o.withDefaults()
-	p := &Peers{
-		nc: o.Conn, opts: o, log: o.Logger, gateway: uuid.NewString(),
-		subjects: newSubjects(o.Prefix),
-		messages: make(chan *nats.Msg), wake: make(chan struct{}, 1),
-		renotify: make(chan struct{}, 1), stop: make(chan struct{}),
-		table: newTable(o.Expiry),
-		local: make(map[string][]RosterEntry), dirty: make(map[string]bool),
-	}
-	if err := p.listen(); err != nil {
-		return nil, fmt.Errorf("join the other gateways: %w", err)
-	}
-	p.running.Go(p.run)
-	return p, nil
-}
-
-func (o Options) withDefaults() Options {
 	o.Prefix = cmp.Or(o.Prefix, defaultPrefix)
 	o.Interval = cmp.Or(o.Interval, defaultInterval)
 	o.Expiry = cmp.Or(o.Expiry, defaultExpiry)
@@ -144,21 +126,29 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return o
-}
-
-func (p *Peers) listen() error {
-	sub, err := p.nc.Subscribe(p.subjects.all(), func(m *nats.Msg) {
+	p := &Peers{
+		nc: o.Conn, opts: o, log: o.Logger, gateway: uuid.NewString(),
+		subjects: newSubjects(o.Prefix),
+		messages: make(chan *nats.Msg), wake: make(chan struct{}, 1),
+		renotify: make(chan struct{}, 1), stop: make(chan struct{}),
+		table: newTable(o.Expiry),
+		local: make(map[string][]RosterEntry), dirty: make(map[string]bool),
+	}
+	var err error
+	p.sub, err = p.nc.Subscribe(p.subjects.all(), func(m *nats.Msg) {
 		select {
 		case p.messages <- m:
 		case <-p.stop:
 		}
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.sub.SetPendingLimits(pendingMessages, pendingBytes)
 	}
-	p.sub = sub
-	return sub.SetPendingLimits(pendingMessages, pendingBytes)
+	if err != nil {
+		return nil, fmt.Errorf("join the other gateways: %w", err)
+	}
+	p.running.Go(p.run)
+	return p, nil
 }
 
 // Subscribe sets the callback for live messages of the other gateways; those
@@ -242,31 +232,4 @@ func (p *Peers) Close() error {
 		}
 	})
 	return nil
-}
-
-// takeDirty returns the spaces to announce and their rosters, and clears the
-// set.
-func (p *Peers) takeDirty() map[string][]RosterEntry {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	changes := make(map[string][]RosterEntry, len(p.dirty))
-	for space := range p.dirty {
-		changes[space] = p.local[space]
-	}
-	clear(p.dirty)
-	return changes
-}
-
-// remoteSpaces returns the spaces with participants on other gateways.
-func (p *Peers) remoteSpaces() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.table.spaces()
-}
-
-// localRosters returns a copy of all rosters; the entries are shared.
-func (p *Peers) localRosters() map[string][]RosterEntry {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.local)
 }

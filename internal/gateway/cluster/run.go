@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,7 +35,10 @@ func (p *Peers) run() {
 			p.announce()
 			p.sendSnapshot()
 		case <-p.renotify:
-			p.notify(p.remoteSpaces())
+			p.mu.Lock()
+			remote := p.table.spaces()
+			p.mu.Unlock()
+			p.notify(remote)
 		case <-p.wake:
 			p.announce()
 		case m := <-p.messages:
@@ -53,7 +57,13 @@ func (p *Peers) introduce() {
 
 // announce sends the changes since the last announcement.
 func (p *Peers) announce() {
-	changes := p.takeDirty()
+	p.mu.Lock()
+	changes := make(map[string][]RosterEntry, len(p.dirty))
+	for space := range p.dirty {
+		changes[space] = p.local[space]
+	}
+	clear(p.dirty)
+	p.mu.Unlock()
 	large := false
 	for _, space := range sortedKeys(changes) {
 		p.version++
@@ -66,6 +76,16 @@ func (p *Peers) announce() {
 	}
 	if large {
 		p.sendSnapshot()
+	}
+}
+
+func (p *Peers) sendSnapshot() {
+	p.due, p.answered = nil, time.Now()
+	p.mu.Lock()
+	rosters := maps.Clone(p.local) // the entries are shared
+	p.mu.Unlock()
+	for _, part := range cutSnapshot(p.version, rosters) {
+		p.sendControl(opSnapshot, part)
 	}
 }
 
@@ -87,29 +107,6 @@ func (p *Peers) sendSpending() {
 	for part := range slices.Chunk(f.take(), spendingEntries) {
 		p.sendControl(opSpent, part)
 	}
-}
-
-func (p *Peers) handleSpending(data []byte) {
-	var there []Spending
-	if f := p.spending.Load(); f != nil && json.Unmarshal(data, &there) == nil && validSpending(there) {
-		f.charge(there)
-	}
-}
-
-func (p *Peers) sendSnapshot() {
-	p.due, p.answered = nil, time.Now()
-	for _, part := range cutSnapshot(p.version, p.localRosters()) {
-		p.sendControl(opSnapshot, part)
-	}
-}
-
-// answerHello schedules a snapshot. After an outage of NATS many gateways may
-// request one, so it sends at most one per tenth of a heartbeat interval.
-func (p *Peers) answerHello() {
-	if p.due != nil {
-		return
-	}
-	p.due = time.After(p.opts.Interval/10 - time.Since(p.answered))
 }
 
 // sendControl sends a message. During an outage of NATS it is lost, which the
@@ -145,11 +142,29 @@ func (p *Peers) handle(m *nats.Msg) {
 	case opSnapshot:
 		p.handleSnapshot(gateway, m.Data)
 	case opHello:
-		p.handleHello(m.Data)
+		var h hello
+		if json.Unmarshal(m.Data, &h) != nil || h.To != "" && h.To != p.gateway {
+			return
+		}
+		// After an outage of NATS many gateways may request a snapshot, so at most one is
+		// sent per tenth of a heartbeat interval.
+		if p.due == nil {
+			p.due = time.After(p.opts.Interval/10 - time.Since(p.answered))
+		}
 	case opSpent:
-		p.handleSpending(m.Data)
+		var there []Spending
+		if f := p.spending.Load(); f != nil && json.Unmarshal(m.Data, &there) == nil && validSpending(there) {
+			f.charge(there)
+		}
 	case opBye:
-		p.handleBye(gateway)
+		p.mu.Lock()
+		_, known := p.table.peers[gateway]
+		changed := p.table.remove(gateway)
+		p.mu.Unlock()
+		if known {
+			p.log.Info("another gateway left", "gateway", gateway)
+		}
+		p.notify(changed)
 	}
 }
 
@@ -231,25 +246,6 @@ func (p *Peers) handleSnapshot(gateway string, data []byte) {
 		changed = p.table.snapshot(other, part)
 	}
 	p.mu.Unlock()
-	p.notify(changed)
-}
-
-func (p *Peers) handleHello(data []byte) {
-	var h hello
-	if json.Unmarshal(data, &h) != nil || h.To != "" && h.To != p.gateway {
-		return
-	}
-	p.answerHello()
-}
-
-func (p *Peers) handleBye(gateway string) {
-	p.mu.Lock()
-	_, known := p.table.peers[gateway]
-	changed := p.table.remove(gateway)
-	p.mu.Unlock()
-	if known {
-		p.log.Info("another gateway left", "gateway", gateway)
-	}
 	p.notify(changed)
 }
 

@@ -115,39 +115,27 @@ func (r *resolver) reviewer(s *Space, n *node) authority.Reviewer {
 		return v
 	}
 	r.knows(s, id)
-	r.lintReviewer(s, v.ID, id)
-	return v
-}
-
-// lintReviewer warns of a reviewer that lacks a capability for its work.
-func (r *resolver) lintReviewer(s *Space, id protocol.ParticipantID, at *node) {
-	i := slices.IndexFunc(s.Participants, func(p Participant) bool { return p.ID == id })
+	i := slices.IndexFunc(s.Participants, func(p Participant) bool { return p.ID == v.ID })
 	if i < 0 {
-		return
+		return v
 	}
-	rights := s.Participants[i].rights()
-	name := textutil.Shorten(at.text, 40)
+	rights, name := s.Participants[i].rights(), textutil.Shorten(id.text, 40)
 	if !rights.Possible(protocol.KindMCPOpinion) {
-		r.warnf(at, "%s has no capability %s, so it cannot give opinions", name, protocol.KindMCPOpinion)
+		r.warnf(id, "%s has no capability %s, so it cannot give opinions", name, protocol.KindMCPOpinion)
 	}
 	if !rights.Possible(capability.Decide) {
-		r.warnf(at, "%s has no capability %s, so it cannot decide once it is promoted", name, capability.Decide)
+		r.warnf(id, "%s has no capability %s, so it cannot decide once it is promoted", name, capability.Decide)
 	}
 	if !s.Everyone && !rights.Observes() {
-		r.warnf(at, "%s has no capability observe, so it does not see approvals, and proposals that are addressed to others", name)
+		r.warnf(id, "%s has no capability observe, so it does not see approvals, and proposals that are addressed to others", name)
 	}
+	return v
 }
 
 // rights returns what the configuration gives a participant.
 func (p *Participant) rights() capability.Rights {
 	ledger := capability.NewLedger(capability.Configured{Participants: map[protocol.ParticipantID][]*capability.Capability{p.ID: p.Capabilities}})
 	return ledger.Effective(p.ID, time.Now())
-}
-
-// mayDecide reports whether a participant can decide on some proposals.
-func mayDecide(p *Participant) bool {
-	rights := p.rights()
-	return rights.Possible(capability.Decide) || rights.Possible(protocol.KindMCPRequest)
 }
 
 // knows reports a participant that the space does not have. With an issuer or an
@@ -174,7 +162,14 @@ func (r *resolver) checkDeciders(s *Space, n *node) {
 	if len(d.People) == 0 && len(d.HumanOnly) > 0 {
 		r.errorf(n.get("human_only"), "nobody can decide on these calls: add people to deciders")
 	}
-	if len(d.People) > 0 && !slices.ContainsFunc(s.Participants, func(p Participant) bool { return d.PeoplePattern(p.ID) != "" && mayDecide(&p) }) && s.known() != nil && r.cfg.Administration.Space == "" {
+	mayDecide := func(p Participant) bool { // on some proposals
+		if d.PeoplePattern(p.ID) == "" {
+			return false
+		}
+		rights := p.rights()
+		return rights.Possible(capability.Decide) || rights.Possible(protocol.KindMCPRequest)
+	}
+	if len(d.People) > 0 && !slices.ContainsFunc(s.Participants, mayDecide) && s.known() != nil && r.cfg.Administration.Space == "" {
 		r.warnf(list, "none of the people can decide: give one of them the capability %s, or %s", capability.Decide, protocol.KindMCPRequest)
 	}
 	if len(d.People) == 0 && len(d.Reviewers) > 0 {

@@ -91,7 +91,15 @@ func (r *report) parseDocument(text string) (body ast.Node) {
 			r.errorf(at(open), "not YAML: this %s is not closed; add %s", open.Value, closing[open.Type])
 			return nil
 		}
-		r.syntaxError(err)
+		var located interface {
+			GetToken() *token.Token
+			GetMessage() string // without the excerpt of the file: the line may contain a token
+		}
+		if errors.As(err, &located) {
+			r.errorf(at(located.GetToken()), "not YAML: %s", located.GetMessage())
+		} else {
+			r.errorf(nil, "the file cannot be read as YAML")
+		}
 		return nil
 	}
 	for _, doc := range file.Docs {
@@ -177,20 +185,6 @@ func bareStar(tokens token.Tokens) *token.Token {
 		return t
 	}
 	return nil
-}
-
-// syntaxError reports the parser's error, without its excerpt of the file: the
-// line may contain a token.
-func (r *report) syntaxError(err error) {
-	var located interface {
-		GetToken() *token.Token
-		GetMessage() string
-	}
-	if !errors.As(err, &located) {
-		r.errorf(nil, "the file cannot be read as YAML")
-		return
-	}
-	r.errorf(at(located.GetToken()), "not YAML: %s", located.GetMessage())
 }
 
 // at returns the place of a token; without a token, the start of the file.

@@ -52,7 +52,17 @@ func (r *resolver) resolve(root *node) {
 	if n := root.get("ring", "bytes"); n.isSet() && cfg.Ring.Bytes == 0 {
 		r.errorf(n, "a ring without bytes holds nothing; the default is 8MiB")
 	}
-	r.spaces(root)
+	spaces := root.get("spaces")
+	if len(spaces.entries()) == 0 && !root.faulty {
+		at := root
+		if spaces.isSet() {
+			at = spaces
+		}
+		r.warnf(at, "no space is configured, so no client can connect; %s", minimal)
+	}
+	for _, m := range spaces.entries() {
+		cfg.Spaces = append(cfg.Spaces, r.space(m.key, m.value))
+	}
 	r.administration(root.get("administration", "space"))
 	cfg.Safety.Secrets = r.secrets
 }

@@ -83,7 +83,40 @@ func (r *resolver) safety(n *node) {
 		r.ruleActions(s, n.get("actions"))
 	}
 	for _, v := range n.get("secret_env").elements() {
-		r.secretEnv(v)
+		value, _ := r.env(v.text)
+		value = strings.TrimSpace(value)
+		switch {
+		case value == "":
+			r.warnf(v, "the environment variable %s is not set, so no value is masked", v.text)
+		case len(value) < redact.MinKnown:
+			r.warnf(v, "the value of %s has fewer than %d characters and is not masked: it could be any word", v.text, redact.MinKnown)
+		default:
+			r.secrets = append(r.secrets, redact.NewSecret(value))
+		}
+	}
+}
+
+func (r *resolver) ruleActions(s *Safety, n *node) {
+	if len(n.entries()) == 0 {
+		return
+	}
+	known, err := safety.RuleIDs(s.Rules)
+	if err != nil {
+		r.errorf(n, "%v", err)
+		return
+	}
+	s.Actions = make(map[string]string)
+	for _, m := range n.members {
+		switch {
+		case !slices.Contains(known, m.key.text):
+			hint := textutil.Suggest(m.key.text, known)
+			if !strings.HasPrefix(hint, "did") { // no name is similar
+				hint = "it is one of the gateway's own, or of a file in rules"
+			}
+			r.errorf(m.key, "no safety rule is called %q; %s", textutil.Shorten(m.key.text, 40), hint)
+		case m.value.isSet():
+			s.Actions[m.key.text] = m.value.text
+		}
 	}
 }
 
@@ -112,46 +145,4 @@ func (r *resolver) ruleFile(s *Safety, v *node) bool {
 		s.Rules, s.Digests = append(s.Rules, file), append(s.Digests, sha256.Sum256(text))
 	}
 	return file != nil
-}
-
-func (r *resolver) ruleActions(s *Safety, n *node) {
-	if len(n.entries()) == 0 {
-		return
-	}
-	known, err := safety.RuleIDs(s.Rules)
-	if err != nil {
-		r.errorf(n, "%v", err)
-		return
-	}
-	s.Actions = make(map[string]string)
-	for _, m := range n.members {
-		switch {
-		case !slices.Contains(known, m.key.text):
-			r.errorf(m.key, "no safety rule is called %q; %s", textutil.Shorten(m.key.text, 40), nearest(m.key.text, known))
-		case m.value.isSet():
-			s.Actions[m.key.text] = m.value.text
-		}
-	}
-}
-
-// secretEnv adds the value of an environment variable to the secrets.
-func (r *resolver) secretEnv(v *node) {
-	value, _ := r.env(v.text)
-	value = strings.TrimSpace(value)
-	switch {
-	case value == "":
-		r.warnf(v, "the environment variable %s is not set, so no value is masked", v.text)
-	case len(value) < redact.MinKnown:
-		r.warnf(v, "the value of %s has fewer than %d characters and is not masked: it could be any word", v.text, redact.MinKnown)
-	default:
-		r.secrets = append(r.secrets, redact.NewSecret(value))
-	}
-}
-
-// nearest returns a suggestion if one of the names is similar.
-func nearest(word string, names []string) string {
-	if s := textutil.Suggest(word, names); strings.HasPrefix(s, "did") {
-		return s
-	}
-	return "it is one of the gateway's own, or of a file in rules"
 }

@@ -42,20 +42,6 @@ func moreSpecific(a, b string) bool {
 	return cmp.Or(cmp.Compare(len(b)-starsB, len(a)-starsA), cmp.Compare(starsA, starsB), cmp.Compare(a, b)) < 0
 }
 
-func (r *resolver) spaces(root *node) {
-	list := root.get("spaces")
-	if len(list.entries()) == 0 && !root.faulty {
-		at := root
-		if list.isSet() {
-			at = list
-		}
-		r.warnf(at, "no space is configured, so no client can connect; %s", minimal)
-	}
-	for _, m := range list.entries() {
-		r.cfg.Spaces = append(r.cfg.Spaces, r.space(m.key, m.value))
-	}
-}
-
 func (r *resolver) space(name, n *node) Space {
 	s := Space{
 		Name: name.text, Limits: r.cfg.Limits,

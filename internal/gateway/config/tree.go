@@ -155,7 +155,14 @@ func (b *builder) build(from ast.Node, path string, depth int) *node {
 		}
 		n.value = list
 	case *ast.AnchorNode:
-		return b.anchor(n, from, depth)
+		if from.Value == nil {
+			return n
+		}
+		name := from.Name.String()
+		b.anchors[name] = nil
+		v := b.build(from.Value, path, depth)
+		b.anchors[name] = v
+		return v
 	case *ast.AliasNode:
 		v, known := b.anchors[from.Value.String()]
 		switch {
@@ -223,17 +230,6 @@ func (b *builder) grow(n, part *node) {
 		b.overweight = true
 		b.errorf(n, "with its aliases written out the file has more than %d values", maxExpandedSize)
 	}
-}
-
-func (b *builder) anchor(n *node, from *ast.AnchorNode, depth int) *node {
-	if from.Value == nil {
-		return n
-	}
-	name := from.Name.String()
-	b.anchors[name] = nil
-	v := b.build(from.Value, n.path, depth)
-	b.anchors[name] = v
-	return v
 }
 
 func (b *builder) mapping(n *node, values []*ast.MappingValueNode, depth int) *node {

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,22 +127,12 @@ func expected(v schemas.Violation, n *node) string {
 		return text
 	case "minimum", "maximum":
 		if s.Minimum != nil && s.Maximum != nil {
-			return fmt.Sprintf("from %s to %s", decimal(s.Minimum), s.Maximum.RatString())
+			least, _ := s.Minimum.Float64()
+			return fmt.Sprintf("from %s to %s", strconv.FormatFloat(least, 'f', -1, 64), s.Maximum.RatString())
 		}
 		return "at least " + s.Minimum.RatString()
 	}
-	return noun(s)
-}
-
-// decimal writes a bound of the schema.
-func decimal(r *big.Rat) string {
-	f, _ := r.Float64()
-	return strconv.FormatFloat(f, 'f', -1, 64)
-}
-
-// noun returns the first sentence of a description, which is a noun phrase, for
-// use inside a message.
-func noun(s *jsonschema.Schema) string {
+	// The first sentence of a description is a noun phrase.
 	text, _, _ := strings.Cut(strings.TrimSuffix(s.Description, "."), ". ")
 	if len(text) > 1 && text[1] == strings.ToLower(text)[1] {
 		text = strings.ToLower(text[:1]) + text[1:]

@@ -188,10 +188,6 @@ func (h *hook) isForAgent(ctx context.Context, e *protocol.Envelope) (bool, erro
 	if len(e.Correlation.IDs) == 0 {
 		return e.Context == "", nil
 	}
-	return h.repliesToAgent(ctx, e)
-}
-
-func (h *hook) repliesToAgent(ctx context.Context, e *protocol.Envelope) (bool, error) {
 	for i, id := range e.Correlation.IDs {
 		if i == maxLookups {
 			break

@@ -27,7 +27,8 @@ func refuse(w http.ResponseWriter, r *http.Request, p *program, body []byte, err
 // would make the call by its own rules. The answer to any other event is the error.
 func refuseEvent(w http.ResponseWriter, r *http.Request, p *program, name string, err error) {
 	kicked := errors.Is(err, &protocol.Error{Code: protocol.CodeKicked})
-	if !slices.Contains(api.HookGates, name) || failsOpen(r) && !kicked {
+	failsOpen := r.URL.Query().Get("fail") == "open" // leaves the call to the agent's own rules
+	if !slices.Contains(api.HookGates, name) || failsOpen && !kicked {
 		access.WriteError(w, err)
 		return
 	}

@@ -167,10 +167,6 @@ type settings struct {
 	permission time.Duration
 }
 
-// failsOpen reports whether the address leaves a call whose event cannot be served to the
-// agent's own rules.
-func failsOpen(r *http.Request) bool { return r.URL.Query().Get("fail") == "open" }
-
 var (
 	errPrompts  = errors.New("prompts: expected chat")
 	errClaims   = errors.New("claims: expected auto")

@@ -303,20 +303,16 @@ func (h *hook) proposeBefore(key string, c *call) (answer, error) {
 		return h.answerTool("deny", why), nil
 	}
 	if out.Behavior == "allow" && !h.program.asks {
-		h.session.grant(c, h.sumWith(out.Input))
+		sum := ""
+		if out.Input != nil { // other arguments
+			args, _ := embedded(out.Input) // of a payload, which was parsed
+			sum = (&event{program: h.program, tool: h.tool, args: args}).sum()
+		}
+		h.session.grant(c, sum)
 	}
 	a := h.answerTool(out.Behavior, out.Message)
 	a.Specific.Input = out.Input
 	return a, nil
-}
-
-// sumWith returns the sum of the call with other arguments; "" without any.
-func (h *hook) sumWith(input []byte) string {
-	if input == nil {
-		return ""
-	}
-	args, _ := embedded(input) // of a payload, which was parsed
-	return (&event{program: h.program, tool: h.tool, args: args}).sum()
 }
 
 // propose proposes a call and waits for the decision; nil: there is none, and why is a

@@ -98,7 +98,7 @@ func (a *arrayReader) element(c byte) ([]byte, int64, error) {
 		}
 		if !ended && !inString && depth == 0 {
 			next, err := a.in.Peek(1)
-			ended = err == nil && isDelimiter(next[0]) // of a number or a literal
+			ended = err == nil && (next[0] == ',' || next[0] == ']' || isSpace(next[0])) // of a number or a literal
 		}
 		if ended {
 			if size > a.most {
@@ -113,8 +113,6 @@ func (a *arrayReader) element(c byte) ([]byte, int64, error) {
 		}
 	}
 }
-
-func isDelimiter(c byte) bool { return c == ',' || c == ']' || isSpace(c) }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 

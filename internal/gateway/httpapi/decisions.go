@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
@@ -136,7 +135,9 @@ func (d *decisionScan) read(ctx context.Context) (*api.Decisions, error) {
 		}
 		d.scanned++
 		if env.Kind == protocol.KindReviewerDemote && e.VisibleTo(d.visibility) {
-			d.undo(e)
+			for _, id := range env.Correlation.IDs { // the decisions that were called wrong
+				d.undone[id] = &api.Undoing{ID: env.ID, By: env.From, At: env.TS, Reason: textutil.Shorten(e.Payload().Get("reason").Text(), maxDecisionText)}
+			}
 		}
 		if !slices.Contains(exchange.DecisionKinds, env.Kind) || !e.VisibleTo(d.visibility) {
 			continue
@@ -158,14 +159,6 @@ func (d *decisionScan) read(ctx context.Context) (*api.Decisions, error) {
 		page.Decisions = append(page.Decisions, *found)
 	}
 	return page, nil
-}
-
-// undo notes that a decision of a reviewer was called wrong.
-func (d *decisionScan) undo(e *ring.Entry) {
-	env := e.Envelope
-	for _, id := range env.Correlation.IDs {
-		d.undone[id] = &api.Undoing{ID: env.ID, By: env.From, At: env.TS, Reason: textutil.Shorten(e.Payload().Get("reason").Text(), maxDecisionText)}
-	}
 }
 
 // decision returns the decision that an entry is or shows; nil: none, or none of the page.
@@ -330,14 +323,10 @@ func (d *decisionScan) judge(out *api.CallDecision, to []protocol.ParticipantID,
 		return
 	}
 	verdict, by := d.space.Judge(out.Caller, to, at, call)
-	out.Today = &api.Verdict{Verdict: string(verdict), Rule: textOf(by)}
-}
-
-func textOf(c *capability.Capability) string {
-	if c == nil {
-		return ""
+	out.Today = &api.Verdict{Verdict: string(verdict)}
+	if by != nil {
+		out.Today.Rule = textutil.Shorten(by.String(), maxDecisionText)
 	}
-	return textutil.Shorten(c.String(), maxDecisionText)
 }
 
 // reads reports whether the caller may read the capabilities of a participant.

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"iter"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -19,15 +18,35 @@ import (
 // WebSocket, with another encoding.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 	o, refused := eventOptions(r, v)
-	updates, err := wantsUpdates(r)
-	refused = errors.Join(refused, err)
+	// An envelope waits for the updates of turns that precede it, so a client that ignores
+	// them gets it sooner without.
+	updates := true
+	if value := r.URL.Query().Get("updates"); value != "" {
+		var ok bool
+		updates, ok = access.Boolean(value)
+		if !ok {
+			refused = errors.Join(refused, access.BadRequest("The parameter updates is true or false."))
+		}
+	}
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
 	}
 	s.stream(w, r, v, s.options.Admission.WithIdentity(v.identity, o), func(m *space.Member, stream *eventStream) (deliver, func()) {
 		if updates {
-			stream.updates = s.listenTurns(m, r.Header.Get("Last-Event-ID") != "")
+			after := m.JoinedAt()
+			if m.Since != nil {
+				after = *m.Since
+			}
+			// A stream that was cut between an envelope and its updates receives the updates
+			// again, which is harmless: each contains the whole turn so far.
+			if r.Header.Get("Last-Event-ID") != "" && after > 0 {
+				after--
+			}
+			listener, err := s.options.Turns.Listen(m.Space(), m.Viewer(), after, m.Notify)
+			if err == nil { // otherwise the gateway is shutting down
+				stream.updates = listener
+			}
 		}
 		return stream.envelopes, func() {
 			if stream.updates != nil {
@@ -71,25 +90,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, v caller, o spac
 	stream.run(ctx, member, write)
 }
 
-// listenTurns subscribes a stream to turn updates, from the position where the
-// stream starts. A stream that was cut between an envelope and its updates
-// receives the updates again, which is harmless: each contains the whole turn
-// so far.
-func (s *Server) listenTurns(m *space.Member, resumed bool) *derived.TurnListener {
-	after := m.JoinedAt()
-	if m.Since != nil {
-		after = *m.Since
-	}
-	if resumed && after > 0 {
-		after--
-	}
-	l, err := s.options.Turns.Listen(m.Space(), m.Viewer(), after, m.Notify)
-	if err != nil {
-		return nil // the gateway is shutting down
-	}
-	return l
-}
-
 // keepAlive pings the member until ctx ends, and then closes the returned
 // channel.
 func (s *Server) keepAlive(ctx context.Context, m *space.Member) <-chan struct{} {
@@ -130,20 +130,6 @@ func eventOptions(r *http.Request, v caller) (space.JoinOptions, error) {
 	return o.Join, nil
 }
 
-// wantsUpdates reports whether a stream has the updates of turns. An envelope waits for
-// the updates that precede it, so a client that ignores them gets it sooner without.
-func wantsUpdates(r *http.Request) (bool, error) {
-	value := r.URL.Query().Get("updates")
-	if value == "" {
-		return true, nil
-	}
-	updates, ok := access.Boolean(value)
-	if !ok {
-		return false, access.BadRequest("The parameter updates is true or false.")
-	}
-	return updates, nil
-}
-
 type eventStream struct {
 	w            http.ResponseWriter
 	rc           *http.ResponseController
@@ -174,31 +160,17 @@ func (s *eventStream) run(ctx context.Context, m *space.Member, write deliver) {
 		if err := m.Next(ctx, &d); err != nil {
 			return
 		}
-		s.control(d.Control)
+		for content, ping := range ring.SplitFrames(d.Control) { // the welcome, errors and pings
+			if ping {
+				s.buf = append(s.buf, ": \n\n"...)
+				continue
+			}
+			s.event("system", "", content)
+		}
 		if write(ctx, &d) != nil || s.flush() != nil || d.Close != nil {
 			return
 		}
 	}
-}
-
-// control writes the control frames: the welcome, errors, and a comment in
-// place of a ping.
-func (s *eventStream) control(frames []byte) {
-	for content, ping := range ring.SplitFrames(frames) {
-		if ping {
-			s.buf = append(s.buf, ": \n\n"...)
-			continue
-		}
-		s.event("system", "", content)
-	}
-}
-
-// updatesUpTo returns the updates of the log up to a seq.
-func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.Seq[derived.TurnUpdate] {
-	if s.updates == nil {
-		return func(func(derived.TurnUpdate) bool) {}
-	}
-	return s.updates.UpTo(ctx, upTo)
 }
 
 // flushAt is the size of the buffer, in bytes, at which it is written.
@@ -206,36 +178,33 @@ const flushAt = 1 << 20
 
 // envelopes writes envelopes, each followed by its updates.
 func (s *eventStream) envelopes(ctx context.Context, d *space.Delivery) error {
-	list, news := d.Entries, s.updatesUpTo(ctx, d.Seq)
+	list := d.Entries
 	upTo := func(seq protocol.Seq) { // the envelopes up to seq
 		for len(list) > 0 && list[0].Envelope.Seq <= seq {
 			s.entry(list[0])
 			list = list[1:]
 		}
 	}
-	for u := range news {
-		upTo(u.Seq)
-		s.update(u)
-		if len(s.buf) < flushAt {
-			continue
-		}
-		if err := s.flush(); err != nil {
-			return err
+	if s.updates != nil {
+		for u := range s.updates.UpTo(ctx, d.Seq) {
+			upTo(u.Seq)
+			// A late update, which was created when the log was first read, has no id: a
+			// stream that is cut after it resumes after the last envelope.
+			id := ""
+			if u.Seq >= s.last {
+				id = s.mark(u.Seq)
+			}
+			s.event(u.Name, id, u.Data)
+			if len(s.buf) < flushAt {
+				continue
+			}
+			if err := s.flush(); err != nil {
+				return err
+			}
 		}
 	}
 	upTo(^protocol.Seq(0))
 	return nil
-}
-
-// update writes an update. A late update, which was created when the log was
-// first read, has no id: a stream that is cut after it resumes after the last
-// envelope.
-func (s *eventStream) update(u derived.TurnUpdate) {
-	id := ""
-	if u.Seq >= s.last {
-		id = s.mark(u.Seq)
-	}
-	s.event(u.Name, id, u.Data)
 }
 
 func (s *eventStream) mark(seq protocol.Seq) string {

@@ -32,7 +32,8 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, v caller) {
 		access.WriteError(w, err)
 		return
 	}
-	if wantsLines(r) {
+	accept := r.Header.Get("Accept")
+	if strings.Contains(accept, "application/jsonl") || strings.Contains(accept, "application/x-ndjson") {
 		writeLines(w, r, v, page)
 	} else {
 		writePage(w, r, v, page)
@@ -145,11 +146,6 @@ func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v caller) {
 	v.write(w, append(protocol.AppendEnvelope(nil, protocol.DialectMEUP01, e.Envelope), '\n'))
 }
 
-func wantsLines(r *http.Request) bool {
-	accept := r.Header.Get("Accept")
-	return strings.Contains(accept, "application/jsonl") || strings.Contains(accept, "application/x-ndjson")
-}
-
 // writeLines writes one envelope per line. The headers, which come first,
 // contain the position of the next page. Therefore a page that does not fit
 // into the buffer is read twice.
@@ -204,34 +200,31 @@ func (p *pageWriter) line(e *ring.Entry) {
 func historyQuery(r *http.Request) (space.HistoryQuery, *protocol.Error) {
 	var q space.HistoryQuery
 	for name, values := range r.URL.Query() {
-		if err := setHistory(&q, name, values); err != nil {
-			return q, err
+		value, ok := values[0], true
+		var refused *protocol.Error
+		switch name {
+		case "since":
+			refused = setSince(&q, values, time.Now())
+		case "until":
+			q.Until, ok = ago(value, time.Now())
+		case "log":
+			q.Log = value
+		case "order":
+			q.Backwards, ok = value == "desc", value == "asc" || value == "desc"
+		default:
+			refused = setPage(&q, name, values)
+		}
+		if !ok {
+			refused = badParameter(name, value)
+		}
+		if refused != nil {
+			return q, refused
 		}
 	}
 	if c := q.Filter.Contexts; len(c) == 1 {
 		q.Context = protocol.ContextPath(c[0]) // the log has an index for a single context
 	}
 	return q, nil
-}
-
-func setHistory(q *space.HistoryQuery, name string, values []string) *protocol.Error {
-	value, ok := values[0], true
-	switch name {
-	case "since":
-		return setSince(q, values, time.Now())
-	case "until":
-		q.Until, ok = ago(value, time.Now())
-	case "log":
-		q.Log = value
-	case "order":
-		q.Backwards, ok = value == "desc", value == "asc" || value == "desc"
-	default:
-		return setPage(q, name, values)
-	}
-	if !ok {
-		return badParameter(name, value)
-	}
-	return nil
 }
 
 // setPage sets a parameter that history and search have in common.
@@ -250,7 +243,12 @@ func setPage(q *space.HistoryQuery, name string, values []string) *protocol.Erro
 			q.Filter.Contexts = append(q.Filter.Contexts, "")
 		}
 	case "context":
-		return setContext(q, access.List(values))
+		for _, p := range access.List(values) {
+			if _, ok := protocol.ParseContextPath(p, protocol.MaxContextBytes); !ok {
+				return protocol.Errorf(protocol.CodeInvalidContext, "%s is not a context path.", strconv.Quote(p))
+			}
+			q.Filter.Contexts = append(q.Filter.Contexts, p)
+		}
 	case "kinds":
 		q.Filter.Kinds = access.List(values)
 	case "from":
@@ -314,16 +312,6 @@ func beginOf(r *http.Request, now time.Time) (time.Time, *protocol.Error) {
 
 func badParameter(name, value string) *protocol.Error {
 	return access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + ".")
-}
-
-func setContext(q *space.HistoryQuery, paths []string) *protocol.Error {
-	for _, p := range paths {
-		if _, ok := protocol.ParseContextPath(p, protocol.MaxContextBytes); !ok {
-			return protocol.Errorf(protocol.CodeInvalidContext, "%s is not a context path.", strconv.Quote(p))
-		}
-	}
-	q.Filter.Contexts = append(q.Filter.Contexts, paths...)
-	return nil
 }
 
 func seq(s string) (protocol.Seq, bool) {

@@ -204,7 +204,16 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin stri
 
 // other rejects requests that match no route.
 func (s *Server) other(w http.ResponseWriter, r *http.Request) {
-	if allow := s.allowed(r); allow != "" {
+	var methods []string // that the path supports
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		other := *r
+		other.Method = m
+		if _, pattern := s.mux.Handler(&other); pattern != "/" && pattern != "" {
+			methods = append(methods, m)
+		}
+	}
+	if len(methods) > 0 {
+		allow := strings.Join(methods, ", ")
 		w.Header().Set("Allow", allow)
 		access.WriteError(w, protocol.Errorf(protocol.CodeNotAllowed, "%s accepts %s.", r.URL.Path, allow))
 		return
@@ -214,19 +223,6 @@ func (s *Server) other(w http.ResponseWriter, r *http.Request) {
 
 func notFound(w http.ResponseWriter, r *http.Request) {
 	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "Not found: %s %s.", r.Method, r.URL.Path))
-}
-
-// allowed lists the methods that the path supports.
-func (s *Server) allowed(r *http.Request) string {
-	var methods []string
-	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
-		other := *r
-		other.Method = m
-		if _, pattern := s.mux.Handler(&other); pattern != "/" && pattern != "" {
-			methods = append(methods, m)
-		}
-	}
-	return strings.Join(methods, ", ")
 }
 
 // caller is an authenticated participant and the space that its request names.

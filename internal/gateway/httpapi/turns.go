@@ -217,18 +217,49 @@ func (s *Server) inOnly(w http.ResponseWriter, r *http.Request, names []string, 
 	}
 }
 
-// threadIn finds a thread in the spaces that the token is valid for.
+// threadIn finds a thread, of which the sender of the request may see something, in the
+// spaces that the token is valid for.
 func (s *Server) threadIn(w http.ResponseWriter, r *http.Request, names []string, thread protocol.ID) {
-	found, refused := s.findThread(r, names, thread)
-	switch {
-	case refused != nil:
-		access.WriteError(w, refused)
-	case len(found) == 0:
+	var found []caller
+	for _, name := range names {
+		if len(names) > 1 { // skip reading the log of a space that does not contain the id
+			has, err := s.options.Has(r.Context(), name, thread)
+			if err != nil {
+				writeTurnError(w, err)
+				return
+			}
+			if !has {
+				continue
+			}
+		}
+		sp, identity, err := s.options.Admission.AuthorizeRequest(r, name)
+		if err != nil {
+			if len(names) == 1 {
+				access.WriteError(w, err)
+				return
+			}
+			continue // the participant was kicked there, for example
+		}
+		v := caller{space: sp, id: identity.Participant, identity: identity}
+		view, err := s.options.Turns.View(r.Context(), sp, v.viewer())
+		if err == nil {
+			_, err = view.History(r.Context(), thread, 1, 0, view.Viewer)
+		}
+		switch {
+		case err == nil:
+			found = append(found, v)
+		case !errors.Is(err, turns.ErrUnknown):
+			writeTurnError(w, err)
+			return
+		}
+	}
+	switch len(found) {
+	case 0:
 		writeTurnError(w, turns.ErrUnknown)
-	case len(found) > 1:
-		access.WriteError(w, access.BadRequest("Several of your spaces have a thread with this id. Select one with space=NAME."))
-	default:
+	case 1:
 		s.serve(w, r, found[0], func(w http.ResponseWriter, r *http.Request, v caller) { s.turnsOf(w, r, v, thread) }, access.WriteError)
+	default:
+		access.WriteError(w, access.BadRequest("Several of your spaces have a thread with this id. Select one with space=NAME."))
 	}
 }
 
@@ -254,63 +285,9 @@ func (s *Server) spacesOfRequest(r *http.Request) ([]string, error) {
 	return slices.DeleteFunc(expand(patterns, existing), func(name string) bool { return !slices.Contains(existing, name) }), nil
 }
 
-// findThread searches for a thread of which the sender of the request may see
-// something.
-func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID) (found []caller, refused error) {
-	for _, name := range names {
-		if len(names) > 1 { // skip reading the log of a space that does not contain the id
-			has, err := s.options.Has(r.Context(), name, thread)
-			if err != nil {
-				return nil, turnError(err)
-			}
-			if !has {
-				continue
-			}
-		}
-		sp, identity, err := s.options.Admission.AuthorizeRequest(r, name)
-		if err != nil {
-			if len(names) == 1 {
-				return nil, err
-			}
-			continue // the participant was kicked there, for example
-		}
-		v := caller{space: sp, id: identity.Participant, identity: identity}
-		view, turnsErr := s.options.Turns.View(r.Context(), sp, v.viewer())
-		if turnsErr == nil {
-			_, turnsErr = view.History(r.Context(), thread, 1, 0, view.Viewer)
-		}
-		switch {
-		case turnsErr == nil:
-			found = append(found, v)
-		case !errors.Is(turnsErr, turns.ErrUnknown):
-			return nil, turnError(turnsErr)
-		}
-	}
-	return found, nil
-}
-
 // pageOf returns the parameters of a page of turns, and the view that it is read from.
-func (s *Server) pageOf(r *http.Request, v caller) (turnQuery, *derived.TurnView, error) {
-	q, refused := turnQueryOf(r)
-	if refused != nil {
-		return q, nil, refused
-	}
-	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
-	if err != nil {
-		return q, nil, turnError(err)
-	}
-	return q, view, nil
-}
-
-// turnQuery has the parameters of a page.
-type turnQuery struct {
-	limit  int
-	before uint64
-}
-
-func turnQueryOf(r *http.Request) (q turnQuery, refused *protocol.Error) {
+func (s *Server) pageOf(r *http.Request, v caller) (q turnQuery, view *derived.TurnView, err error) {
 	for name, values := range r.URL.Query() {
-		var err error
 		switch name {
 		case "limit":
 			q.limit, err = strconv.Atoi(values[0])
@@ -321,10 +298,20 @@ func turnQueryOf(r *http.Request) (q turnQuery, refused *protocol.Error) {
 			q.before, err = strconv.ParseUint(values[0], 10, 64)
 		}
 		if err != nil {
-			return q, badParameter(name, values[0])
+			return q, nil, badParameter(name, values[0])
 		}
 	}
-	return q, nil
+	view, err = s.options.Turns.View(r.Context(), v.space, v.viewer())
+	if err != nil {
+		return q, nil, turnError(err)
+	}
+	return q, view, nil
+}
+
+// turnQuery has the parameters of a page.
+type turnQuery struct {
+	limit  int
+	before uint64
 }
 
 func writeTurnError(w http.ResponseWriter, err error) { access.WriteError(w, turnError(err)) }

@@ -29,7 +29,8 @@ type response struct {
 
 func newResponse(w http.ResponseWriter, in *input, a *asked) *response {
 	r := &response{w: w, hash: a.hash, open: true, output: []any{}, object: map[string]any{
-		"id": responseID(a), "object": "response", "created_at": a.created, "model": in.model, "status": "in_progress",
+		// The id has the space, so that the response can be found.
+		"id": "resp_" + a.hash + "_" + a.question.Space, "object": "response", "created_at": a.created, "model": in.model, "status": "in_progress",
 		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": map[string]any{}, "previous_response_id": nil,
 		"parallel_tool_calls": false, "temperature": nil, "top_p": nil, "tool_choice": "none", "tools": []any{},
 		"text": map[string]any{"format": map[string]any{"type": "text"}}, "truncation": "disabled", "usage": nil,

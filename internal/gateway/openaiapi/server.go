@@ -263,10 +263,6 @@ func (a *asker) repliesTo(ctx context.Context, in *input, you protocol.Participa
 	return found, nil
 }
 
-// responseID returns the id of the response with the answer to a question: it has
-// the space, so that the response can be found.
-func responseID(q *asked) string { return "resp_" + q.hash + "_" + q.question.Space }
-
 // hashBytes is the length of a hash in an id.
 const hashBytes = 32
 

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -51,15 +50,6 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string { return r.message }
-
-// mediaType returns the type of a request's body. Error: *refusal.
-func mediaType(h http.Header) (string, error) {
-	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil || kind != protobufType && kind != jsonType {
-		return "", &refusal{http.StatusUnsupportedMediaType, "Content-Type: expected application/x-protobuf or application/json."}
-	}
-	return kind, nil
-}
 
 // inflate returns the body of a request without its encoding. reserve is called before
 // so many bytes are used. Errors: *refusal, reserve's.
@@ -444,13 +434,4 @@ func (s *span) number(f field) int64 {
 		return 0
 	}
 	return n
-}
-
-// statusOf returns the HTTP status and the message of an error of this package.
-func statusOf(err error) (status int, message string, ok bool) {
-	var r *refusal
-	if !errors.As(err, &r) {
-		return 0, "", false
-	}
-	return r.status, r.message, true
 }

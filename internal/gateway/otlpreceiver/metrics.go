@@ -249,6 +249,7 @@ func (x *export) measure(ctx context.Context, p *points, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	today := uint64(now.UTC().Truncate(24 * time.Hour).UnixNano())
 	var used usage
 	sum := sha256.New()
 	next := make(map[string]any)
@@ -266,7 +267,7 @@ func (x *export) measure(ctx context.Context, p *points, now time.Time) error {
 				continue // repeated, overtaken, or nothing new
 			case known && at.value >= before.value:
 				delta = at.value - before.value
-			case !known && !startedOn(at.start, now):
+			case !known && at.start < today:
 				delta = 0 // of earlier days too
 				used.uncounted++
 			}
@@ -292,11 +293,6 @@ func (x *export) measure(ctx context.Context, p *points, now time.Time) error {
 		return nil
 	}
 	return err
-}
-
-// startedOn reports whether a series began on the day of now, by UTC.
-func startedOn(start uint64, now time.Time) bool {
-	return start >= uint64(now.UTC().Truncate(24*time.Hour).UnixNano())
 }
 
 // lastValues returns the last values of the cumulative series of an export.

@@ -52,8 +52,11 @@ func (x *export) all(ctx context.Context, list []*span) error {
 	if err := x.restore(ctx); err != nil {
 		return err
 	}
-	if err := x.cancelStale(ctx); err != nil {
-		return err
+	for _, key := range x.memory.stale(x.owner(), time.Now()) { // traces whose root did not arrive
+		if err := x.cancel(ctx, key); err != nil {
+			return err
+		}
+		x.memory.closed(x.owner(), key)
 	}
 	byTrace := make(map[string][]*span)
 	var order []string
@@ -400,17 +403,6 @@ func (x *export) openContexts(ctx context.Context) ([]api.Context, error) {
 	})
 	slices.SortFunc(list, func(a, b api.Context) int { return a.Started.Compare(b.Started) })
 	return list, nil
-}
-
-// cancelStale closes contexts of traces whose root did not arrive.
-func (x *export) cancelStale(ctx context.Context) error {
-	for _, key := range x.memory.stale(x.owner(), time.Now()) {
-		if err := x.cancel(ctx, key); err != nil {
-			return err
-		}
-		x.memory.closed(x.owner(), key)
-	}
-	return nil
 }
 
 func (x *export) cancel(ctx context.Context, key protocol.ID) error {

@@ -9,6 +9,8 @@ package otlpreceiver
 
 import (
 	"cmp"
+	"errors"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -47,9 +49,9 @@ func New(o adapter.Options) (traces, metrics http.Handler) {
 // answer returns the handler of an export, which may reject parts of it and then says why.
 func answer(field string, receive func(w http.ResponseWriter, r *http.Request, kind string) (rejected int, reason string, err error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, err := mediaType(r.Header)
-		if err != nil {
-			fail(w, jsonType, err)
+		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if err != nil || kind != protobufType && kind != jsonType {
+			fail(w, jsonType, &refusal{http.StatusUnsupportedMediaType, "Content-Type: expected application/x-protobuf or application/json."})
 			return
 		}
 		rejected, reason, err := receive(w, r, kind)
@@ -167,8 +169,12 @@ const (
 // fail responds with an error: a google.rpc.Status. Exporters repeat a request after
 // 429 and 503.
 func fail(w http.ResponseWriter, kind string, err error) {
-	status, message, ok := statusOf(err)
-	if !ok {
+	var status int
+	var message string
+	var own *refusal
+	if errors.As(err, &own) {
+		status, message = own.status, own.message
+	} else {
 		refused := protocol.AsError(err)
 		status, message = refused.Code.HTTPStatus(), refused.Message
 		if status == http.StatusInternalServerError { // for example, a response of the API was cut

@@ -3,7 +3,6 @@ package suggest
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -126,7 +125,11 @@ func (r *run) read(ctx context.Context) error {
 		case e.Envelope.Kind == protocol.KindMCPProposal:
 			open[e.Envelope.ID] = e
 		case exchange.IsDecision(e.Envelope.Kind) && !e.Envelope.TS.Before(r.Since):
-			for _, id := range r.settles(e) {
+			decided := []protocol.ID{e.Settles}
+			if r.Partial { // it does not say which proposals an entry decides
+				decided = e.Envelope.Correlation.IDs
+			}
+			for _, id := range decided {
 				p := open[id]
 				delete(open, id)
 				if p == nil && after > 0 && id != "" {
@@ -154,14 +157,6 @@ func (r *run) lookup(ctx context.Context, id protocol.ID) (*journal.Entry, error
 		return nil, err
 	}
 	return e, nil
-}
-
-// settles returns the proposals that an entry decides. A part of a log does not say it.
-func (r *run) settles(e *journal.Entry) []protocol.ID {
-	if r.Partial {
-		return e.Envelope.Correlation.IDs
-	}
-	return []protocol.ID{e.Settles}
 }
 
 // asked reports whether a budget or a loop asked about a proposed call. A part of a log does not say it,
@@ -247,15 +242,4 @@ const maxWhat = 120
 func (r *run) describe(c *call) string {
 	name, params := exchange.ShownCall(c.payload)
 	return termsafe.Cut(termsafe.Words(r.Policy.Safety.Text(name+" "+string(params))), maxWhat)
-}
-
-// with returns a configuration with a change; nil: there is no configuration.
-func with(cfg *authority.Config, change func(*authority.Config)) *authority.Config {
-	if cfg == nil {
-		return nil
-	}
-	changed := *cfg
-	changed.Participants = maps.Clone(cfg.Participants)
-	change(&changed)
-	return changed.Shared()(cfg.Name)
 }

@@ -129,7 +129,8 @@ func (g *group) denial(x *rule, calls []*call) *candidate {
 		}
 		return v
 	})
-	if g.isOwn() {
+	foreign := func(c *call) bool { return c.proposal.From != g.host }
+	if !slices.ContainsFunc(g.rejected, foreign) && !slices.ContainsFunc(g.approved, foreign) { // of hosts to themselves, as those of coding agents
 		anywhere := maps.Clone(tree)
 		delete(anywhere, "to")
 		if c := g.denialOf(anywhere, calls); c != nil {
@@ -137,12 +138,6 @@ func (g *group) denial(x *rule, calls []*call) *candidate {
 		}
 	}
 	return g.denialOf(tree, calls)
-}
-
-// isOwn reports whether all calls are of hosts to themselves, as those of coding agents are.
-func (g *group) isOwn() bool {
-	other := func(c *call) bool { return c.proposal.From != g.host }
-	return !slices.ContainsFunc(g.rejected, other) && !slices.ContainsFunc(g.approved, other)
 }
 
 func (g *group) denialOf(tree map[string]any, calls []*call) *candidate {

@@ -79,8 +79,13 @@ func (g *group) wanted(ctx context.Context, calls []*call, denies bool) []*call 
 	})
 	dismissals := g.run.dismissals[g.participant]
 	if g.participant == "" { // a rule for everybody: those about any of them
-		for _, id := range proposers(calls) {
-			dismissals = append(dismissals, g.run.dismissals[id]...)
+		var proposers []protocol.ParticipantID
+		for _, c := range calls {
+			id := c.proposal.From
+			if !slices.Contains(proposers, id) {
+				proposers = append(proposers, id)
+				dismissals = append(dismissals, g.run.dismissals[id]...)
+			}
 		}
 	}
 	for _, d := range dismissals {
@@ -90,7 +95,11 @@ func (g *group) wanted(ctx context.Context, calls []*call, denies bool) []*call 
 		var about []*call
 		further := int64(0)
 		for _, c := range calls {
-			if d.by == c.proposal.From || !d.covers(c, g.host) {
+			request := c.request
+			if request.To == nil {
+				request.To = []protocol.ParticipantID{g.host}
+			}
+			if d.by == c.proposal.From || d.rule.Decide(&request).By == nil {
 				continue
 			}
 			about = append(about, c)
@@ -104,24 +113,4 @@ func (g *group) wanted(ctx context.Context, calls []*call, denies bool) []*call 
 		}
 	}
 	return calls
-}
-
-// proposers returns who has proposed some calls.
-func proposers(calls []*call) []protocol.ParticipantID {
-	var out []protocol.ParticipantID
-	for _, c := range calls {
-		if !slices.Contains(out, c.proposal.From) {
-			out = append(out, c.proposal.From)
-		}
-	}
-	return out
-}
-
-// covers reports whether the dismissed rule would decide on a call.
-func (d *dismissal) covers(c *call, host protocol.ParticipantID) bool {
-	request := c.request
-	if request.To == nil {
-		request.To = []protocol.ParticipantID{host}
-	}
-	return d.rule.Decide(&request).By != nil
 }

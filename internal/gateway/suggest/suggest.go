@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -267,7 +268,16 @@ func (r *run) try(ctx context.Context, list ...*candidate) (*api.Backtest, error
 // happened.
 func (r *run) backtest(ctx context.Context, change func(*authority.Config), current *backtest.Policy, log journal.Reader) (*api.Backtest, error) {
 	changed := *r.Policy
-	changed.Space = func(made authority.Directory) *authority.Config { return with(r.Policy.Space(made), change) }
+	changed.Space = func(made authority.Directory) *authority.Config {
+		cfg := r.Policy.Space(made)
+		if cfg == nil {
+			return nil
+		}
+		next := *cfg
+		next.Participants = maps.Clone(cfg.Participants)
+		change(&next)
+		return next.Shared()(cfg.Name)
+	}
 	return backtest.Run(ctx, backtest.Options{
 		Log: log, Space: r.Space, Partial: r.Partial, New: &changed, Current: current, Since: r.Since, After: r.After, Examples: 1, Progress: r.Progress,
 	})
@@ -372,7 +382,12 @@ func (r *run) suggestion(c *candidate, report *api.Backtest) api.Suggestion {
 	s.Dismissal = fmt.Appendf(slices.Clip(subject), `,"decisions":%d}`, len(c.calls))
 	if c.denies {
 		s.Does, s.Approved, s.Rejected, s.Against = Deny, 0, len(c.calls), r.examples(c.group.approved)
-		s.Rule = c.entry()
+		rule := decode(c.capability) // as it stands in the configuration, among the rules of the deciders
+		delete(rule, "kind")
+		if why := c.reason(); why != "" {
+			rule["reason"] = why
+		}
+		s.Rule = json.RawMessage(compact(rule))
 		if c.rule.tree["to"] == nil {
 			s.Host = ""
 		}
@@ -386,14 +401,4 @@ func (r *run) suggestion(c *candidate, report *api.Backtest) api.Suggestion {
 		s.Patch = patch(s.ConfiguredIn, s.Participant, s.Capabilities[0])
 	}
 	return s
-}
-
-// entry returns the rule as it stands in the configuration, among the rules of the deciders.
-func (c *candidate) entry() json.RawMessage {
-	tree := decode(c.capability)
-	delete(tree, "kind")
-	if why := c.reason(); why != "" {
-		tree["reason"] = why
-	}
-	return json.RawMessage(compact(tree))
 }

@@ -55,31 +55,24 @@ func New(files fs.FS) (*Site, error) {
 		return nil, fmt.Errorf("list the page's files: %w", err)
 	}
 	for _, name := range names {
-		if err := s.add(files, name); err != nil {
-			return nil, err
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
+		kind := contentType(name)
+		switch {
+		case kind == "":
+			return nil, fmt.Errorf("serve %s: its type is unknown", name)
+		case !digested.MatchString(name):
+			return nil, fmt.Errorf("serve %s: its name has no digest, so it could not be cached", name)
+		}
+		s.files["/"+name] = newFile(kind, immutable, content)
 	}
 	return s, nil
 }
 
 // digested matches a name that contains a digest in the format of esbuild.
 var digested = regexp.MustCompile(`-[A-Z2-7]{8}\.`)
-
-func (s *Site) add(files fs.FS, name string) error {
-	content, err := fs.ReadFile(files, name)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	kind := contentType(name)
-	switch {
-	case kind == "":
-		return fmt.Errorf("serve %s: its type is unknown", name)
-	case !digested.MatchString(name):
-		return fmt.Errorf("serve %s: its name has no digest, so it could not be cached", name)
-	}
-	s.files["/"+name] = newFile(kind, immutable, content)
-	return nil
-}
 
 // Has reports whether the site has a file at a path.
 func (s *Site) Has(path string) bool { return s.files[path] != nil }
@@ -108,19 +101,14 @@ var host = regexp.MustCompile(`^[A-Za-z0-9.-]{1,255}(:[0-9]{1,5})?$|^\[[0-9A-Fa-
 
 // protect sets the headers that isolate the page from other pages.
 func protect(h http.Header, requestHost string) {
-	h.Set("Content-Security-Policy", policyFor(requestHost))
+	csp := policy
+	if host.MatchString(requestHost) { // in older browsers 'self' covers only the page's own scheme
+		csp = strings.Replace(policy, "connect-src 'self'", "connect-src 'self' ws://"+requestHost+" wss://"+requestHost, 1)
+	}
+	h.Set("Content-Security-Policy", csp)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-}
-
-// policyFor adds the WebSockets of the own host to 'self', which in older
-// browsers covers only the page's own scheme.
-func policyFor(requestHost string) string {
-	if !host.MatchString(requestHost) {
-		return policy
-	}
-	return strings.Replace(policy, "connect-src 'self'", "connect-src 'self' ws://"+requestHost+" wss://"+requestHost, 1)
 }

@@ -4,6 +4,7 @@
 package bundle
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -55,10 +56,11 @@ func Build(o Options) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Files["manifest.json"], err = b.Manifest.encode()
+	manifest, err := json.MarshalIndent(&b.Manifest, "", "  ")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("write the manifest: %w", err)
 	}
+	b.Files["manifest.json"] = append(manifest, '\n')
 	return b, nil
 }
 

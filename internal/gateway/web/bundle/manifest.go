@@ -108,11 +108,3 @@ func (m *Manifest) page() ([]byte, error) {
 	}
 	return b.Bytes(), nil
 }
-
-func (m *Manifest) encode() ([]byte, error) {
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("write the manifest: %w", err)
-	}
-	return append(text, '\n'), nil
-}
