@@ -66,7 +66,29 @@ func (r *reader) frame(frame []byte) *Error {
 	if t := doc.Root().Type(); t != TypeObject {
 		return invalid("", "object", "An envelope is a JSON object, not "+article(t)+".")
 	}
-	return r.envelope(doc.Root())
+	var failed *Error
+	for k, v := range doc.Root().Members {
+		// The id is read even after an error, for the error response.
+		name := fieldName(k)
+		if failed != nil && name != "id" {
+			continue
+		}
+		if err := r.field(name, k, v); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	e := &r.in.Envelope
+	if e.Kind == "" {
+		return invalid("/kind", "required", "An envelope needs a kind.")
+	}
+	if e.Kind.NeedsCorrelation() && len(e.Correlation.IDs) == 0 {
+		return invalid("/"+r.dialect.correlationField(), "required",
+			r.dialect.SpellKind(e.Kind)+" must name what it answers in "+r.dialect.correlationField()+".")
+	}
+	return r.payload()
 }
 
 // readID returns the id in a malformed frame, for the error response; "" if it
@@ -96,32 +118,6 @@ func readID(frame []byte) ID {
 		id = ID(text)
 	}
 	return id
-}
-
-func (r *reader) envelope(root Value) *Error {
-	var failed *Error
-	for k, v := range root.Members {
-		// The id is read even after an error, for the error response.
-		name := fieldName(k)
-		if failed != nil && name != "id" {
-			continue
-		}
-		if err := r.field(name, k, v); err != nil && failed == nil {
-			failed = err
-		}
-	}
-	if failed != nil {
-		return failed
-	}
-	e := &r.in.Envelope
-	if e.Kind == "" {
-		return invalid("/kind", "required", "An envelope needs a kind.")
-	}
-	if e.Kind.NeedsCorrelation() && len(e.Correlation.IDs) == 0 {
-		return invalid("/"+r.dialect.correlationField(), "required",
-			r.dialect.SpellKind(e.Kind)+" must name what it answers in "+r.dialect.correlationField()+".")
-	}
-	return r.payload()
 }
 
 func (r *reader) field(name string, key, v Value) *Error {

@@ -30,24 +30,19 @@ func (r *reader) payload() *Error {
 	if e.Kind != KindChat {
 		return nil
 	}
-	return r.chat()
-}
-
-var emptyObject, _ = ParseJSON([]byte("{}"), 1)
-
-// chat renames a chat's text to its canonical name, so that checks, storage and
-// matching are the same for every dialect.
-func (r *reader) chat() *Error {
-	alias := r.in.Payload.Get(chatTextAlias)
-	if !alias.Exists() {
+	// The text of a chat gets its canonical name, so that checks, storage and matching are the
+	// same for every dialect.
+	switch {
+	case !r.in.Payload.Get(chatTextAlias).Exists():
 		return nil
-	}
-	if r.in.Payload.Get(chatText).Exists() {
+	case r.in.Payload.Get(chatText).Exists():
 		return &Error{Code: CodeInvalidPayload, Path: "/payload/" + chatTextAlias, Detail: "both message and text",
 			Message: "A chat has its text in message or in text, not in both."}
 	}
-	return r.usePayload(renameMember(nil, r.in.Envelope.Payload, chatTextAlias, chatText))
+	return r.usePayload(renameMember(nil, e.Payload, chatTextAlias, chatText))
 }
+
+var emptyObject, _ = ParseJSON([]byte("{}"), 1)
 
 // usePayload replaces the payload, unless text is nil.
 func (r *reader) usePayload(text []byte) *Error {
@@ -64,7 +59,8 @@ func (r *reader) usePayload(text []byte) *Error {
 
 // foldedFields rejects a payload with two spellings, differing only in case, of
 // a field that the gateway checks: a parser that folds case would act on
-// another value than the checked one.
+// another value than the checked one. In the parameters of a request, at any depth, no two
+// keys may differ only in case.
 func (r *reader) foldedFields() *Error {
 	e := &r.in.Envelope
 	known := decisiveFields[e.Kind]
@@ -78,7 +74,12 @@ func (r *reader) foldedFields() *Error {
 	if err := checkFolded("/payload/params", params, paramFields); err != nil {
 		return err
 	}
-	return checkTwins("/payload/params", params)
+	at, keys := twins(params)
+	if keys == nil {
+		return nil
+	}
+	return &Error{Code: CodeInvalidJSON, Path: "/payload/params" + at, Detail: "keys that differ by case alone",
+		Message: "The parameters of a request hold the keys " + quotedKey(keys[0]) + " and " + quotedKey(keys[1]) + ", which differ by case alone; parsers do not agree on what they mean. Send one of them."}
 }
 
 // decisiveFields are the fields that capabilities and the gateway itself check.
@@ -131,17 +132,6 @@ func checkFolded(path string, object Value, known []string) *Error {
 		}
 	}
 	return nil
-}
-
-// checkTwins rejects objects, at any depth, with two keys that differ only in
-// case.
-func checkTwins(path string, v Value) *Error {
-	at, keys := twins(v)
-	if keys == nil {
-		return nil
-	}
-	return &Error{Code: CodeInvalidJSON, Path: path + at, Detail: "keys that differ by case alone",
-		Message: "The parameters of a request hold the keys " + quotedKey(keys[0]) + " and " + quotedKey(keys[1]) + ", which differ by case alone; parsers do not agree on what they mean. Send one of them."}
 }
 
 // quotedKey quotes the beginning of a key that a sender chose.

@@ -20,55 +20,47 @@ func DecodeDelivered(text []byte) (Envelope, error) {
 		return e, errors.New("an envelope is an object")
 	}
 	for key, v := range root.Members {
-		e.setDelivered(key, v)
+		switch key.Text() {
+		case "protocol":
+		case "id":
+			e.ID = ID(v.Text())
+		case "ts":
+			e.TS, _ = ParseTime(v.Text())
+		case "from":
+			e.From = ParticipantID(v.Text())
+		case "to":
+			for x := range v.Elements {
+				e.To = append(e.To, ParticipantID(x.Text()))
+			}
+		case "kind":
+			e.Kind, _ = ParseKind(v.Text())
+		case "correlationId":
+			if v.Type() == TypeString {
+				e.Correlation = CorrelateTo(ID(v.Text()))
+				continue
+			}
+			e.Correlation = Correlation{Array: true}
+			for x := range v.Elements {
+				e.Correlation.IDs = append(e.Correlation.IDs, ID(x.Text()))
+			}
+		case "context":
+			e.Context = ContextPath(v.Text())
+		case "payload":
+			e.Payload = v.Raw()
+		case "seq":
+			n, _ := v.Int()
+			e.Seq = Seq(max(n, 0))
+		default:
+			if len(e.Extra) > 0 {
+				e.Extra = append(e.Extra, ',')
+			}
+			e.Extra = append(e.Extra, key.Raw()...)
+			e.Extra = append(e.Extra, ':')
+			e.Extra = append(e.Extra, v.Raw()...)
+		}
 	}
 	if e.Kind == "" {
 		return e, errors.New("an envelope has a kind")
 	}
 	return e, nil
-}
-
-func (e *Envelope) setDelivered(key, v Value) {
-	switch key.Text() {
-	case "protocol":
-	case "id":
-		e.ID = ID(v.Text())
-	case "ts":
-		e.TS, _ = ParseTime(v.Text())
-	case "from":
-		e.From = ParticipantID(v.Text())
-	case "to":
-		for x := range v.Elements {
-			e.To = append(e.To, ParticipantID(x.Text()))
-		}
-	case "kind":
-		e.Kind, _ = ParseKind(v.Text())
-	case "correlationId":
-		e.Correlation = deliveredCorrelation(v)
-	case "context":
-		e.Context = ContextPath(v.Text())
-	case "payload":
-		e.Payload = v.Raw()
-	case "seq":
-		n, _ := v.Int()
-		e.Seq = Seq(max(n, 0))
-	default:
-		if len(e.Extra) > 0 {
-			e.Extra = append(e.Extra, ',')
-		}
-		e.Extra = append(e.Extra, key.Raw()...)
-		e.Extra = append(e.Extra, ':')
-		e.Extra = append(e.Extra, v.Raw()...)
-	}
-}
-
-func deliveredCorrelation(v Value) Correlation {
-	if v.Type() == TypeString {
-		return CorrelateTo(ID(v.Text()))
-	}
-	c := Correlation{Array: true}
-	for x := range v.Elements {
-		c.IDs = append(c.IDs, ID(x.Text()))
-	}
-	return c
 }

@@ -34,14 +34,34 @@ func AppendEnvelope(dst []byte, d Dialect, e *Envelope) []byte {
 		dst = appendStrings(dst, e.To)
 	}
 	dst = append(dst, `,"kind":`...)
-	dst = appendKind(dst, d, e.Kind)
-	dst = appendCorrelation(dst, d, e.Correlation)
+	start := len(dst)
+	dst = AppendString(dst, string(e.Kind))
+	if i := bytes.IndexByte(dst[start:], '.'); i >= 0 && d != DialectMEUP01 {
+		dst[start+i] = '/'
+	}
+	if ids := e.Correlation.IDs; len(ids) > 0 {
+		dst = append(dst, ',', '"')
+		dst = append(dst, d.correlationField()...)
+		dst = append(dst, '"', ':')
+		if d == DialectMEUP01 && !e.Correlation.Array {
+			dst = AppendString(dst, string(ids[0]))
+		} else {
+			dst = appendStrings(dst, ids)
+		}
+	}
 	if e.Context != "" {
 		dst = append(dst, `,"context":`...)
 		dst = AppendString(dst, string(e.Context))
 	}
 	dst = append(dst, `,"payload":`...)
-	dst = appendPayload(dst, d, e)
+	switch {
+	case len(e.Payload) == 0:
+		dst = append(dst, '{', '}')
+	case e.Kind == KindChat && d.chatField() != chatText:
+		dst = renameMember(dst, e.Payload, chatText, d.chatField())
+	default:
+		dst = append(dst, e.Payload...)
+	}
 	if len(e.Extra) > 0 {
 		dst = append(dst, ',')
 		dst = append(dst, e.Extra...)
@@ -67,38 +87,6 @@ func OneLine(text []byte) []byte {
 // MarshalJSON returns the envelope in the dialect meup/v0.1.
 func (e Envelope) MarshalJSON() ([]byte, error) {
 	return AppendEnvelope(nil, DialectMEUP01, &e), nil
-}
-
-func appendKind(dst []byte, d Dialect, k Kind) []byte {
-	start := len(dst)
-	dst = AppendString(dst, string(k))
-	if i := bytes.IndexByte(dst[start:], '.'); i >= 0 && d != DialectMEUP01 {
-		dst[start+i] = '/'
-	}
-	return dst
-}
-
-func appendCorrelation(dst []byte, d Dialect, c Correlation) []byte {
-	if len(c.IDs) == 0 {
-		return dst
-	}
-	dst = append(dst, ',', '"')
-	dst = append(dst, d.correlationField()...)
-	dst = append(dst, '"', ':')
-	if d == DialectMEUP01 && !c.Array {
-		return AppendString(dst, string(c.IDs[0]))
-	}
-	return appendStrings(dst, c.IDs)
-}
-
-func appendPayload(dst []byte, d Dialect, e *Envelope) []byte {
-	if len(e.Payload) == 0 {
-		return append(dst, '{', '}')
-	}
-	if e.Kind == KindChat && d.chatField() != chatText {
-		return renameMember(dst, e.Payload, chatText, d.chatField())
-	}
-	return append(dst, e.Payload...)
 }
 
 // renameMember appends the object with the key of one member replaced and all

@@ -83,14 +83,10 @@ func (f Filter) Compile() (*Matcher, error) {
 	if f.Depth != nil && *f.Depth < 0 {
 		return nil, filterError("depth", "a number of segments, 0 or more")
 	}
-	if m.passesAll() {
-		return nil, nil
+	if len(m.include)+len(m.exclude)+len(m.kinds)+len(m.from) == 0 && m.filter.Depth == nil && !m.filter.ConclusionsOnly {
+		return nil, nil // it selects all
 	}
 	return m, nil
-}
-
-func (m *Matcher) passesAll() bool {
-	return len(m.include)+len(m.exclude)+len(m.kinds)+len(m.from) == 0 && m.filter.Depth == nil && !m.filter.ConclusionsOnly
 }
 
 func prefixes(name string, list []string) ([]ContextPath, error) {
@@ -152,8 +148,10 @@ func (m *Matcher) Match(e *Envelope) bool {
 	if m == nil {
 		return true
 	}
-	return m.matchContext(e.Context) && m.matchKind(e.Kind) &&
-		(m.from == nil || m.from[e.From]) && m.matchConclusions(e)
+	if m.filter.ConclusionsOnly && e.Context != "" && e.Kind != KindReasoningStart && e.Kind != KindReasoningConclusion {
+		return false
+	}
+	return m.matchContext(e.Context) && m.matchKind(e.Kind) && (m.from == nil || m.from[e.From])
 }
 
 func (m *Matcher) matchKind(k Kind) bool {
@@ -210,13 +208,6 @@ func (m *Matcher) included(c, prefix ContextPath) bool {
 		return c == ""
 	}
 	return c.Within(prefix)
-}
-
-func (m *Matcher) matchConclusions(e *Envelope) bool {
-	if !m.filter.ConclusionsOnly || e.Context == "" {
-		return true
-	}
-	return e.Kind == KindReasoningStart || e.Kind == KindReasoningConclusion
 }
 
 // ParseFilter parses the payload of system.subscribe. Unknown keys are errors,

@@ -48,8 +48,8 @@ func ParseKindPattern(s string) (KindPattern, error) {
 	if len(s) > maxPatternBytes {
 		return KindPattern{}, fmt.Errorf("kind pattern %.40q…: longer than %d bytes", s, maxPatternBytes)
 	}
-	if re, ok := regexpBody(body); ok {
-		compiled, steps, err := compileSmall(re)
+	if len(body) >= 3 && body[0] == '/' && body[len(body)-1] == '/' {
+		compiled, steps, err := compileSmall(body[1 : len(body)-1])
 		if err != nil {
 			return KindPattern{}, fmt.Errorf("kind pattern %q: %w", s, err)
 		}
@@ -57,7 +57,16 @@ func ParseKindPattern(s string) (KindPattern, error) {
 		return p, nil
 	}
 	if strings.Contains(body, "*") {
-		return p.glob(body)
+		if _, ok := ParseKind(strings.ReplaceAll(body, "*", "x")); !ok {
+			return KindPattern{}, fmt.Errorf("kind pattern %q: a glob is made of A-Z a-z 0-9 . _ : - / and *", s)
+		}
+		if body == "*" || body == "**" {
+			p.class = classAll
+			return p, nil
+		}
+		p.class = classGlob
+		p.ns, p.name, p.named = strings.Cut(canonicalSeparator(body), ".")
+		return p, nil
 	}
 	kind, ok := ParseKind(body)
 	if !ok {
@@ -93,27 +102,6 @@ func compileSmall(re string) (compiled *regexp.Regexp, steps int, err error) {
 	return compiled, len(program.Inst), err
 }
 
-func (p KindPattern) glob(body string) (KindPattern, error) {
-	if _, ok := ParseKind(strings.ReplaceAll(body, "*", "x")); !ok {
-		return KindPattern{}, fmt.Errorf("kind pattern %q: a glob is made of A-Z a-z 0-9 . _ : - / and *", p.source)
-	}
-	if body == "*" || body == "**" {
-		p.class = classAll
-		return p, nil
-	}
-	p.class = classGlob
-	p.ns, p.name, p.named = strings.Cut(canonicalSeparator(body), ".")
-	return p, nil
-}
-
-// regexpBody returns the text between the slashes of "/…/".
-func regexpBody(s string) (string, bool) {
-	if len(s) < 3 || s[0] != '/' || s[len(s)-1] != '/' {
-		return "", false
-	}
-	return s[1 : len(s)-1], true
-}
-
 // Match reports whether the pattern selects the kind. The zero KindPattern
 // selects nothing.
 func (p *KindPattern) Match(k Kind) bool {
@@ -125,17 +113,13 @@ func (p *KindPattern) Match(k Kind) bool {
 	case classStep:
 		return k.IsStep() != p.negate
 	case classGlob:
-		return p.matchGlob(k) != p.negate
+		ns, name, named := strings.Cut(string(k), ".")
+		return (named == p.named && matchStars(p.ns, ns) && matchStars(p.name, name)) != p.negate
 	case classRegexp:
 		slash := k.Slash()
 		return (p.re.MatchString(string(k)) || slash != string(k) && p.re.MatchString(slash)) != p.negate
 	}
 	return false
-}
-
-func (p *KindPattern) matchGlob(k Kind) bool {
-	ns, name, named := strings.Cut(string(k), ".")
-	return named == p.named && matchStars(p.ns, ns) && matchStars(p.name, name)
 }
 
 // matchStars matches a glob in which every run of stars matches any text.

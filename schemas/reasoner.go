@@ -42,7 +42,12 @@ func Document(name string, raw []byte) error {
 	}
 	doc, err := protocol.ParseJSON(raw, protocol.MaxDepth)
 	if err != nil {
-		return syntaxFault(err)
+		f := &Fault{Syntax: true, Message: "The request is not JSON: " + err.Error() + "."}
+		var syntax *protocol.SyntaxError
+		if errors.As(err, &syntax) {
+			f.Path = syntax.Path
+		}
+		return f
 	}
 	if long := tooLong(schema, doc.Root()); long != nil {
 		return long
@@ -56,15 +61,6 @@ func Document(name string, raw []byte) error {
 		return &Fault{Message: "The request could not be checked: " + err.Error() + "."}
 	}
 	return describeFault(explain(schema, doc.Root(), failed))
-}
-
-func syntaxFault(err error) error {
-	f := &Fault{Syntax: true, Message: "The request is not JSON: " + err.Error() + "."}
-	var syntax *protocol.SyntaxError
-	if errors.As(err, &syntax) {
-		f.Path = syntax.Path
-	}
-	return f
 }
 
 // describeFault converts a fault into a sentence for the sender.

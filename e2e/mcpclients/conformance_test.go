@@ -60,7 +60,7 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			node(t)
 			alone, _ := conformance(t, direct(t), revision)
-			through, why := conformance(t, authorized(t, bridged(t), "alice-token", "&participant=fixture"), revision)
+			through, why := conformance(t, authorized(t, bridged(t)), revision)
 			count := 0
 			for id, n := range alone {
 				if through[id] < n && !ownStream[revision+" "+id] {

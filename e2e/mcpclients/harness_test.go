@@ -107,7 +107,7 @@ func bridged(t *testing.T) *meuptest.Gateway {
 	g := meuptest.Start(t, config)
 	start(t, []string{"MEUP_TOKEN=fixture-token"}, testkit.Program(t, "meup-agent"), "bridge", "--gateway", "ws://"+g.Addr()+"/ws", "--space", "lab", "--mcp", fixture(t))
 	testkit.Eventually(t, "the bridge answers", func() bool {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, authorized(t, g, "alice-token", "&participant=fixture"), bytes.NewReader([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, authorized(t, g), bytes.NewReader([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,17 +142,17 @@ func direct(t *testing.T) string {
 	return "http://" + address + "/"
 }
 
-// authorized returns the address of a proxy to /mcp that adds a token, for
-// clients that send none.
-func authorized(t *testing.T, g *meuptest.Gateway, token, query string) string {
+// authorized returns the address of a proxy to the tools of fixture at /mcp that adds the
+// token of alice, for clients that send none.
+func authorized(t *testing.T, g *meuptest.Gateway) string {
 	t.Helper()
-	to, err := url.Parse(g.HTTP() + "/mcp?space=lab" + query)
+	to, err := url.Parse(g.HTTP() + "/mcp?space=lab&participant=fixture")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL, r.Out.Host = to, r.In.Host
-		r.Out.Header.Set("Authorization", "Bearer "+token)
+		r.Out.Header.Set("Authorization", "Bearer alice-token")
 	}})
 	t.Cleanup(p.Close)
 	return p.URL + "/"

@@ -32,8 +32,6 @@ type cache struct {
 	used       *list.List
 }
 
-func newCache(most int) cache { return cache{max: most, used: list.New()} }
-
 // contentsCost is the memory of contents without their items, in bytes, about.
 const contentsCost = 1000
 

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"container/list"
 	"context"
 	"iter"
 	"sync"
@@ -115,7 +116,7 @@ func Open(o Options) (t *Tracker, extra []byte, err error) {
 	x := newIndex(o.IndexBytes, o.Rows)
 	t = &Tracker{
 		opts: o, envelopes: x.names(keyEnvelope, o.IDs), contexts: x.names(keyContext, o.IDs/4+1), agents: x.names(keyAgent, o.IDs/16+1),
-		index: x, cache: newCache(o.CacheBytes),
+		index: x, cache: cache{max: o.CacheBytes, used: list.New()},
 	}
 	extra, err = t.restore()
 	return t, extra, err
@@ -164,7 +165,31 @@ func (t *Tracker) Apply(ctx context.Context, e Entry) (Event, bool) {
 	if it == nil {
 		return Event{}, false
 	}
-	return t.addLocked(ctx, at, &e, it)
+	tu := t.index.turnAt(at)
+	if tu == nil {
+		return Event{}, false
+	}
+	if !tu.admits(&e) {
+		if !tu.truncated {
+			tu.truncated = true
+			t.index.changeTurn(tu)
+		}
+		return Event{}, false
+	}
+	t.index.changeTurn(tu) // it stays in memory until it is saved
+	if t.reviveLocked(ctx, tu); t.index.turns[at] != tu {
+		return Event{}, false // the log has dropped its beginning meanwhile
+	}
+	tu.extend(&e)
+	if tu.contents == nil {
+		return Event{}, false
+	}
+	held := tu.contents
+	held.items = append(held.items, it)
+	t.cache.charge(held, it.Weight)
+	t.cache.used.MoveToFront(held.element)
+	agent, ended := held.live.Add(it)
+	return Event{Seq: env.Seq, at: at, agent: agent, bytes: tu.bytes}, ended
 }
 
 // isRelevant reports whether turns show envelopes of a kind. Other kinds matter
@@ -176,35 +201,6 @@ func isRelevant(k protocol.Kind) bool {
 		return true
 	}
 	return k.IsReasoning()
-}
-
-// addLocked adds an entry to its turn.
-func (t *Tracker) addLocked(ctx context.Context, at ref, e *Entry, it *reduce.Item) (Event, bool) {
-	tu := t.index.turnAt(at)
-	if tu == nil {
-		return Event{}, false
-	}
-	if !tu.admits(e) {
-		if !tu.truncated {
-			tu.truncated = true
-			t.index.changeTurn(tu)
-		}
-		return Event{}, false
-	}
-	t.index.changeTurn(tu) // it stays in memory until it is saved
-	if t.reviveLocked(ctx, tu); t.index.turns[at] != tu {
-		return Event{}, false // the log has dropped its beginning meanwhile
-	}
-	tu.extend(e)
-	if tu.contents == nil {
-		return Event{}, false
-	}
-	held := tu.contents
-	held.items = append(held.items, it)
-	t.cache.charge(held, it.Weight)
-	t.cache.used.MoveToFront(held.element)
-	agent, ended := held.live.Add(it)
-	return Event{Seq: e.Envelope.Seq, at: at, agent: agent, bytes: tu.bytes}, ended
 }
 
 // maxRevive bounds the contents that Apply reads from the log for the sake of

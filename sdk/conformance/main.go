@@ -37,7 +37,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs the command, and returns its exit status.
+// run runs the vectors of a client or of a gateway, and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, usage)
@@ -46,11 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if args[0] == "bot" {
 		bot().Main()
 	}
-	return runSuite(ctx, args, stdout, stderr)
-}
 
-// runSuite runs the vectors of a client or of a gateway.
-func runSuite(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fail := func(err error) int {
 		fmt.Fprintf(stderr, "conformance: %v\n", err)
 		return 2

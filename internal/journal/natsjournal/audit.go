@@ -71,13 +71,6 @@ type suspect struct {
 	gateway string
 }
 
-func newAuditor(j *Journal) *auditor {
-	return &auditor{
-		j: j, incoming: make(chan report, auditQueue),
-		suspicions: make(map[suspect]int), verified: make(map[int]time.Time),
-	}
-}
-
 // audit sends and compares reports until the journal is closed.
 func (a *auditor) audit() {
 	sub, err := a.j.nc.Subscribe(a.j.names.Audit(), a.receive)

@@ -136,7 +136,10 @@ func (j *Journal) start() {
 	j.supervising.Go(j.supervise)
 	j.supervising.Go(j.watch)
 	if j.opts.copyOf == "" {
-		j.auditor = newAuditor(j)
+		j.auditor = &auditor{
+			j: j, incoming: make(chan report, auditQueue),
+			suspicions: make(map[suspect]int), verified: make(map[int]time.Time),
+		}
 		j.supervising.Go(j.retain)
 		j.supervising.Go(j.addReplicas)
 		j.supervising.Go(j.auditor.audit)

@@ -70,9 +70,9 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := privatedir.Secure(opts.Dir, opts.Logger, "jetstream", lockName); err != nil {
 		return nil, fmt.Errorf("start NATS server: %w", err)
 	}
-	lock, err := lockDir(opts.Dir)
+	lock, err := privatedir.Lock(filepath.Join(opts.Dir, lockName))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start NATS server: %w", err)
 	}
 	s := &Server{lock: lock, opts: opts}
 	if err := s.start(ctx, config); err != nil {
@@ -167,12 +167,3 @@ func (s *Server) Close() {
 }
 
 const lockName = "LOCK"
-
-// lockDir locks the folder.
-func lockDir(dir string) (*os.File, error) {
-	f, err := privatedir.Lock(filepath.Join(dir, lockName))
-	if err != nil {
-		return nil, fmt.Errorf("start NATS server: %w", err)
-	}
-	return f, nil
-}

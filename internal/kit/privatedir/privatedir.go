@@ -63,8 +63,12 @@ func Secure(dir string, log *slog.Logger, own ...string) error {
 func tightenAll(root string) error {
 	var first error
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err == nil {
-			err = tighten(path, e)
+		var info fs.FileInfo
+		if err == nil && (e.IsDir() || e.Type().IsRegular()) { // Chmod would follow a link
+			info, err = e.Info()
+		}
+		if err == nil && info != nil && info.Mode().Perm()&others != 0 {
+			err = os.Chmod(path, info.Mode().Perm()&^others)
 		}
 		if err != nil && first == nil && !errors.Is(err, fs.ErrNotExist) {
 			first = err
@@ -72,17 +76,6 @@ func tightenAll(root string) error {
 		return nil
 	})
 	return first
-}
-
-func tighten(path string, e fs.DirEntry) error {
-	if !e.IsDir() && !e.Type().IsRegular() {
-		return nil // Chmod would follow a link
-	}
-	info, err := e.Info()
-	if err != nil || info.Mode().Perm()&others == 0 {
-		return err
-	}
-	return os.Chmod(path, info.Mode().Perm()&^others)
 }
 
 // Lock locks a file, which it creates if necessary. The lock is released when

@@ -60,7 +60,17 @@ func NewDocuments(dir, version string) (server *mcp.Server, closeDir func() erro
 	}
 	f := &folder{root: root, path: abs}
 	server = mcp.NewServer(&mcp.Implementation{Name: "meup-docserver", Version: version}, nil)
-	f.register(server)
+	addDocumentTool(server, "list_allowed_directories",
+		"Returns the directory that this server may read.",
+		func(struct{}) (string, error) { return "Allowed directories:\n" + f.path, nil })
+	addDocumentTool(server, "list_directory",
+		"Lists a directory: [FILE] or [DIR] and the name, one entry a line.", f.list)
+	addDocumentTool(server, "read_text_file",
+		"Reads a file as text: all of it, its first lines (head) or its last ones (tail).", f.read)
+	addDocumentTool(server, "search_files",
+		"Finds files and directories below a path whose relative path matches a glob; ** stands for any number of directories. Returns full paths.", f.search)
+	addDocumentTool(server, "read_passages",
+		"Searches the text of all documents for a question or for words. Returns the passages that fit best, three at most, each with its relative path and heading.", f.passages)
 	return server, root.Close, nil
 }
 
@@ -180,20 +190,6 @@ func check(message []byte) (isCall bool, fault json.RawMessage) {
 	return false, fault
 }
 
-func (f *folder) register(server *mcp.Server) {
-	addDocumentTool(server, "list_allowed_directories",
-		"Returns the directory that this server may read.",
-		func(struct{}) (string, error) { return "Allowed directories:\n" + f.path, nil })
-	addDocumentTool(server, "list_directory",
-		"Lists a directory: [FILE] or [DIR] and the name, one entry a line.", f.list)
-	addDocumentTool(server, "read_text_file",
-		"Reads a file as text: all of it, its first lines (head) or its last ones (tail).", f.read)
-	addDocumentTool(server, "search_files",
-		"Finds files and directories below a path whose relative path matches a glob; ** stands for any number of directories. Returns full paths.", f.search)
-	addDocumentTool(server, "read_passages",
-		"Searches the text of all documents for a question or for words. Returns the passages that fit best, three at most, each with its relative path and heading.", f.passages)
-}
-
 // addDocumentTool registers a read-only tool whose result is one text.
 func addDocumentTool[In any](server *mcp.Server, name, description string, run func(In) (string, error)) {
 	closed := false
@@ -207,19 +203,12 @@ func addDocumentTool[In any](server *mcp.Server, name, description string, run f
 		if err != nil {
 			return nil, nil, err
 		}
+		structured, err := json.Marshal(map[string]string{"content": text})
 		return &mcp.CallToolResult{
 			Content:           []mcp.Content{&mcp.TextContent{Text: text}},
-			StructuredContent: structured(text),
-		}, nil, nil
+			StructuredContent: json.RawMessage(structured),
+		}, nil, err
 	})
-}
-
-func structured(text string) json.RawMessage {
-	raw, err := json.Marshal(map[string]string{"content": text})
-	if err != nil { // impossible for a map of strings
-		return json.RawMessage(`{}`)
-	}
-	return raw
 }
 
 // relative converts a requested path, absolute or relative to the folder, into

@@ -34,30 +34,30 @@ func (f *folder) list(args listArgs) (string, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
-	title := func(string) string { return "" }
-	if args.Titles {
-		title = func(name string) string { return f.title(filepath.Join(rel, name)) }
-	}
-	return listing(entries, title), nil
-}
-
-func listing(entries []fs.DirEntry, title func(name string) string) string {
 	var lines []string
 	for i, e := range entries {
 		if i == maxEntries {
 			lines = append(lines, fmt.Sprintf("[more than %d entries]", maxEntries))
 			break
 		}
-		line := "[FILE] " + e.Name()
-		if e.IsDir() {
+		line, title := "[FILE] "+e.Name(), ""
+		switch {
+		case e.IsDir():
 			line = "[DIR] " + e.Name()
-		} else if t := title(e.Name()); t != "" {
-			line += "\t" + t
+		case args.Titles:
+			title = f.title(filepath.Join(rel, e.Name()))
+		}
+		if title != "" {
+			line += "\t" + title
 		}
 		lines = append(lines, line)
 	}
-	sortLines(lines)
-	return strings.Join(lines, "\n")
+	slices.SortFunc(lines, func(a, b string) int { // directories and files together
+		_, x, _ := strings.Cut(a, " ")
+		_, y, _ := strings.Cut(b, " ")
+		return strings.Compare(x, y)
+	})
+	return strings.Join(lines, "\n"), nil
 }
 
 // title returns the first heading at the beginning of a Markdown file; "": there is none.
@@ -181,7 +181,7 @@ func (f *folder) search(args searchArgs) (string, error) {
 		if rel == "" {
 			return nil
 		}
-		if matchAny(globs[1:], rel) {
+		if slices.ContainsFunc(globs[1:], func(excluded glob) bool { return excluded.match(rel) }) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -238,10 +238,6 @@ func compileGlobs(patterns []string) ([]glob, error) {
 	return globs, nil
 }
 
-func matchAny(globs []glob, p string) bool {
-	return slices.ContainsFunc(globs, func(g glob) bool { return g.match(p) })
-}
-
 // match backtracks only to the last **, so that the cost is bounded by the
 // product of the numbers of segments.
 func (g glob) match(p string) bool {
@@ -271,13 +267,4 @@ func (g glob) match(p string) bool {
 func matchSegment(pattern, segment string) bool {
 	ok, _ := path.Match(pattern, segment)
 	return ok
-}
-
-// sortLines sorts a listing by name, directories and files together.
-func sortLines(lines []string) {
-	slices.SortFunc(lines, func(a, b string) int {
-		_, x, _ := strings.Cut(a, " ")
-		_, y, _ := strings.Cut(b, " ")
-		return strings.Compare(x, y)
-	})
 }

@@ -71,7 +71,10 @@ func (c *Case) CheckEffect() error {
 	}
 	switch c.Envelope.Kind {
 	case protocol.KindMCPProposal:
-		return c.checkProposal()
+		why := c.State.Config.RejectsProposal(c.Sender.ID, c.Envelope, c.Payload)
+		if why != "" {
+			return protocol.Errorf(protocol.CodeCapabilityViolation, "%s", why)
+		}
 	case protocol.KindMCPOpinion:
 		return c.checkOpinion()
 	case protocol.KindReviewerPromote, protocol.KindReviewerDemote:
@@ -141,15 +144,6 @@ func (c *Case) checkDecision() error {
 
 func (c *Case) sees(x *Proposal) bool {
 	return c.State.Visibility(c.Sender, c.Now).Allows(x.Envelope, x.Thread)
-}
-
-// checkProposal rejects a proposal that a rule of the deciders rejects.
-func (c *Case) checkProposal() error {
-	why := c.State.Config.RejectsProposal(c.Sender.ID, c.Envelope, c.Payload)
-	if why != "" {
-		return protocol.Errorf(protocol.CodeCapabilityViolation, "%s", why)
-	}
-	return nil
 }
 
 // checkOpinion checks that an opinion is about the one proposal that it names, of another

@@ -76,9 +76,13 @@ func (b *batch) answerStream(ctx context.Context, p *candidate) error {
 	if kind == "" {
 		return nil
 	}
-	fields, err := fieldsOf(request.Payload)
-	if err != nil {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(request.Payload, &raw); err != nil {
 		return errUnanswered()
+	}
+	fields := make(map[string]any, len(raw)+4)
+	for name, value := range raw {
+		fields[name] = value
 	}
 	id := b.space.NewID()
 	sp := ring.Spelling{Context: p.spelling.Context}
@@ -130,16 +134,6 @@ func (b *batch) answerStream(ctx context.Context, p *candidate) error {
 
 func errUnanswered() *protocol.Error {
 	return protocol.Errorf(protocol.CodeUnavailable, "The log cannot take the answer to this request now; send it again under another id.")
-}
-
-func fieldsOf(payload json.RawMessage) (map[string]any, error) {
-	var raw map[string]json.RawMessage
-	err := json.Unmarshal(payload, &raw)
-	fields := make(map[string]any, len(raw)+4)
-	for name, value := range raw {
-		fields[name] = value
-	}
-	return fields, err
 }
 
 // leaveTimeout bounds the append of the entries about a participant that left.

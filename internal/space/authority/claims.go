@@ -77,15 +77,6 @@ func readClaimed(payload protocol.Value) (keys []string, items []Claim, err erro
 	return keys, items, nil
 }
 
-// claimEnd returns when a claim ends that is made at a time.
-func claimEnd(payload protocol.Value, at time.Time) time.Time {
-	ttl := defaultClaim
-	if seconds, ok := payload.Get("ttl_seconds").Float(); ok {
-		ttl = min(time.Duration(seconds*float64(time.Second)), maxClaim)
-	}
-	return at.Add(ttl).Round(0)
-}
-
 // CheckClaim checks that nobody else holds what a claim names, and that it is within the bounds. The error
 // is a *protocol.Error.
 func (st *State) CheckClaim(e *protocol.Envelope, payload protocol.Value) error {
@@ -278,9 +269,14 @@ func (st *State) claim(e *protocol.Envelope, payload protocol.Value) error {
 		return err
 	}
 	st.dropEndedClaims(e.TS)
+	ttl := defaultClaim
+	if seconds, ok := payload.Get("ttl_seconds").Float(); ok {
+		ttl = min(time.Duration(seconds*float64(time.Second)), maxClaim)
+	}
+	ends := e.TS.Add(ttl).Round(0)
 	for i, key := range keys {
 		c := items[i]
-		c.By, c.ID, c.At, c.Expires = e.From, e.ID, e.TS, claimEnd(payload, e.TS)
+		c.By, c.ID, c.At, c.Expires = e.From, e.ID, e.TS, ends
 		c.Reason = textutil.Shorten(payload.Get("reason").Text(), maxClaimReason)
 		st.setClaim(key, c)
 	}

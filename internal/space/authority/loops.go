@@ -75,12 +75,6 @@ type passed struct {
 	hops int
 }
 
-func newTrail() *trail {
-	return &trail{
-		seed: maphash.MakeSeed(), calls: make(map[callsKey]*calls), asked: make(map[protocol.ID]*repeated), hops: make(map[protocol.ID]passed),
-	}
-}
-
 // add follows an entry of the log.
 func (t *trail) add(e *journal.Entry, st *State, now time.Time) {
 	env := &e.Envelope

@@ -68,7 +68,18 @@ func (st *State) encode(logID string, now time.Time) []byte {
 		w.time(until)
 	}
 	w.end()
-	st.appendModes(&w)
+	for id, c := range st.modes.All() {
+		w.element(string(id))
+		w.text(string(c.ID))
+		w.number(uint64(c.Seq))
+		w.time(c.At)
+		w.text(string(c.By))
+		w.flag(c.Decides)
+		w.text(c.Reason)
+		w.text(string(c.Undone))
+		w.text(c.entry)
+	}
+	w.end()
 	st.appendClaims(&w)
 	st.appendHoldings(&w)
 	w.text(st.Directory.Encode())
@@ -98,21 +109,6 @@ func (st *State) appendMembers(w *encoder, now time.Time) {
 		}
 		w.text(string(m.Inviter))
 		w.number(uint64(m.At))
-	}
-	w.end()
-}
-
-func (st *State) appendModes(w *encoder) {
-	for id, c := range st.modes.All() {
-		w.element(string(id))
-		w.text(string(c.ID))
-		w.number(uint64(c.Seq))
-		w.time(c.At)
-		w.text(string(c.By))
-		w.flag(c.Decides)
-		w.text(c.Reason)
-		w.text(string(c.Undone))
-		w.text(c.entry)
 	}
 	w.end()
 }
@@ -161,20 +157,33 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 	st := NewState(cfg)
 	st.Seq, st.last, st.folded, st.clock = protocol.Seq(r.number()), protocol.ID(r.text()), r.number(), r.time()
 	var invitations []pmap.Pair[string, Invitation]
+	var expiry []pmap.Pair[string, string]
 	st.members = read(&r, func(id protocol.ParticipantID) Membership {
 		m, i := r.membership(id)
 		if m.token != "" {
 			invitations = append(invitations, pmap.Pair[string, Invitation]{Key: m.token, Value: i})
+			if !i.Expires.IsZero() {
+				expiry = append(expiry, pmap.Pair[string, string]{Key: pmap.TimeKey(i.Expires, m.token), Value: m.token})
+			}
 		}
 		return m
 	})
-	st.setInvitations(invitations)
+	st.invitations, st.expiry = pmap.Of(invitations), pmap.Of(expiry)
 	st.kicked = read(&r, func(protocol.ParticipantID) (none struct{}) { return none })
 	st.pauses = read(&r, func(protocol.ParticipantID) time.Time { return r.time() })
-	st.modes = read(&r, func(protocol.ParticipantID) ModeChange { return r.modeChange() })
+	st.modes = read(&r, func(protocol.ParticipantID) ModeChange {
+		return ModeChange{
+			ID: protocol.ID(r.text()), Seq: protocol.Seq(r.number()), At: r.time(), By: protocol.ParticipantID(r.text()),
+			Decides: r.flag(), Reason: r.text(), Undone: protocol.ID(r.text()), entry: r.text(),
+		}
+	})
 	st.restoreClaims(&r)
 	st.Ledger = st.Ledger.Restored(r.number(), elements(&r, r.holding))
-	st.Directory = r.directory()
+	directory, err := DecodeDirectory(r.text())
+	if err != nil {
+		r.fail(err)
+	}
+	st.Directory = directory
 	st.extended = read(&r, r.extension)
 	if r.err == nil && len(r.rest) > 0 {
 		r.fail(errors.New("data follows its end"))
@@ -183,16 +192,6 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 		return nil, fmt.Errorf("%w: %w", errDamaged, r.err)
 	}
 	return st, nil
-}
-
-func (st *State) setInvitations(list []pmap.Pair[string, Invitation]) {
-	var expiry []pmap.Pair[string, string]
-	for _, p := range list {
-		if at := p.Value.Expires; !at.IsZero() {
-			expiry = append(expiry, pmap.Pair[string, string]{Key: pmap.TimeKey(at, p.Key), Value: p.Key})
-		}
-	}
-	st.invitations, st.expiry = pmap.Of(list), pmap.Of(expiry)
 }
 
 // read reads a map with an element for each participant.
@@ -314,14 +313,6 @@ func (r *decoder) capability() *capability.Capability {
 	return c
 }
 
-func (r *decoder) directory() Directory {
-	d, err := DecodeDirectory(r.text())
-	if err != nil {
-		r.fail(err)
-	}
-	return d
-}
-
 // membership reads a membership, and the invitation if its token is still valid.
 func (r *decoder) membership(id protocol.ParticipantID) (m Membership, i Invitation) {
 	flags := r.number()
@@ -338,13 +329,6 @@ func (r *decoder) membership(id protocol.ParticipantID) (m Membership, i Invitat
 	m.Inviter, m.At = protocol.ParticipantID(r.text()), protocol.Seq(r.number())
 	i.Participant, i.At = id, m.At
 	return m, i
-}
-
-func (r *decoder) modeChange() ModeChange {
-	return ModeChange{
-		ID: protocol.ID(r.text()), Seq: protocol.Seq(r.number()), At: r.time(), By: protocol.ParticipantID(r.text()),
-		Decides: r.flag(), Reason: r.text(), Undone: protocol.ID(r.text()), entry: r.text(),
-	}
 }
 
 func (r *decoder) holding(id protocol.ParticipantID) capability.Holding {

@@ -308,10 +308,7 @@ func (st *State) Visibility(who ring.Viewer, now time.Time) ring.Visibility {
 // SameRights reports whether a participant has the same rights in this state at
 // one time and in another state at another time.
 func (st *State) SameRights(at time.Time, id protocol.ParticipantID, other *State, then time.Time) bool {
-	return sameList(st.Ledger.Display(id, at), other.Ledger.Display(id, then))
-}
-
-func sameList(a, b []json.RawMessage) bool {
+	a, b := st.Ledger.Display(id, at), other.Ledger.Display(id, then)
 	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] {
 		return true // the same cached list
 	}
@@ -347,9 +344,18 @@ func (st *State) Fold(e *journal.Entry) error {
 	}
 	switch e.Envelope.Kind {
 	case protocol.KindCapabilityGrant:
-		return st.grant(&e.Envelope, payload)
+		g, err := capability.ReadGrant(e.Envelope.ID, e.Envelope.From, payload, e.Envelope.TS)
+		if err != nil {
+			return err
+		}
+		st.dropForgotten(g.Recipient)
+		st.Ledger = st.Ledger.Apply(g)
 	case protocol.KindCapabilityRevoke:
-		return st.revoke(&e.Envelope, payload)
+		r, err := capability.ReadRevocation(payload, e.Envelope.TS)
+		if err != nil {
+			return err
+		}
+		st.Ledger = st.Ledger.Apply(r)
 	case protocol.KindSpaceInvite:
 		return st.invite(e, payload)
 	case protocol.KindSpaceKick:
@@ -359,7 +365,13 @@ func (st *State) Fold(e *journal.Entry) error {
 	case protocol.KindRelease:
 		return st.release(&e.Envelope, payload)
 	case protocol.KindParticipantPause:
-		st.pause(&e.Envelope, payload)
+		var until time.Time
+		if d := protocol.PauseDuration(payload); d > 0 {
+			until = e.Envelope.TS.Add(d)
+		}
+		for _, id := range e.Envelope.To {
+			st.pauses = st.pauses.Set(id, until)
+		}
 	case protocol.KindParticipantResume:
 		for _, id := range e.Envelope.To {
 			st.pauses = st.pauses.Delete(id)
@@ -374,18 +386,14 @@ func (st *State) Fold(e *journal.Entry) error {
 		}
 	default:
 		if e.Envelope.Kind.IsAdministrative() {
-			return st.administer(&e.Envelope, payload)
+			change, err := ReadDirectoryChange(&e.Envelope, payload)
+			if err == nil {
+				st.Directory, err = st.Directory.Apply(change)
+			}
+			return err
 		}
 	}
 	return nil
-}
-
-func (st *State) administer(e *protocol.Envelope, payload protocol.Value) error {
-	change, err := ReadDirectoryChange(e, payload)
-	if err == nil {
-		st.Directory, err = st.Directory.Apply(change)
-	}
-	return err
 }
 
 func (st *State) kick(id protocol.ParticipantID) {
@@ -400,25 +408,6 @@ func (st *State) dropForgotten(id protocol.ParticipantID) {
 	if !st.HasJoined(id) {
 		st.members = st.members.Delete(id)
 	}
-}
-
-func (st *State) grant(e *protocol.Envelope, payload protocol.Value) error {
-	g, err := capability.ReadGrant(e.ID, e.From, payload, e.TS)
-	if err != nil {
-		return err
-	}
-	st.dropForgotten(g.Recipient)
-	st.Ledger = st.Ledger.Apply(g)
-	return nil
-}
-
-func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
-	r, err := capability.ReadRevocation(payload, e.TS)
-	if err != nil {
-		return err
-	}
-	st.Ledger = st.Ledger.Apply(r)
-	return nil
 }
 
 // invite folds an invitation. It retires the token of an earlier invitation of
@@ -438,7 +427,13 @@ func (st *State) invite(e *journal.Entry, payload protocol.Value) error {
 		return nil
 	}
 	m, hash := st.Member(g.Recipient), string(digest[:])
-	st.retire(m.token)
+	before, isValid := st.invitations.Get(m.token)
+	if isValid {
+		st.invitations = st.invitations.Delete(m.token)
+		if !before.Expires.IsZero() {
+			st.expiry = st.expiry.Delete(pmap.TimeKey(before.Expires, m.token))
+		}
+	}
 	if m.Inviter == "" {
 		m.Inviter = e.Envelope.From
 	}
@@ -452,18 +447,6 @@ func (st *State) invite(e *journal.Entry, payload protocol.Value) error {
 	return nil
 }
 
-// retire drops the invitation whose token has this hash, if there is one.
-func (st *State) retire(hash string) {
-	i, ok := st.invitations.Get(hash)
-	if !ok {
-		return
-	}
-	st.invitations = st.invitations.Delete(hash)
-	if !i.Expires.IsZero() {
-		st.expiry = st.expiry.Delete(pmap.TimeKey(i.Expires, hash))
-	}
-}
-
 // DropExpired drops expired invitations.
 func (st *State) DropExpired(now time.Time) {
 	for {
@@ -473,16 +456,6 @@ func (st *State) DropExpired(now time.Time) {
 		}
 		st.expiry = st.expiry.Delete(key)
 		st.invitations = st.invitations.Delete(hash)
-	}
-}
-
-func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
-	var until time.Time
-	if d := protocol.PauseDuration(payload); d > 0 {
-		until = e.TS.Add(d)
-	}
-	for _, id := range e.To {
-		st.pauses = st.pauses.Set(id, until)
 	}
 }
 

@@ -2,6 +2,7 @@ package authority
 
 import (
 	"bytes"
+	"hash/maphash"
 	"math"
 	"sync"
 	"time"
@@ -70,7 +71,11 @@ type Used struct {
 }
 
 // NewUsage returns a Usage without entries. It is unread until SetRead is called.
-func NewUsage() *Usage { return &Usage{days: make(map[Day]*dayUsage), unread: true, trail: newTrail()} }
+func NewUsage() *Usage {
+	return &Usage{days: make(map[Day]*dayUsage), unread: true, trail: &trail{
+		seed: maphash.MakeSeed(), calls: make(map[callsKey]*calls), asked: make(map[protocol.ID]*repeated), hops: make(map[protocol.ID]passed),
+	}}
+}
 
 // SetRead notes that all entries of the day were added.
 func (u *Usage) SetRead() {

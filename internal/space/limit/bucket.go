@@ -43,14 +43,17 @@ func (b *Bucket) Update(l Limits, now time.Time) {
 	defer b.mu.Unlock()
 	now = b.clock(now)
 	b.envelopes = b.envelopes.update(now, l.Rate, burst(l.Rate, l.Burst))
+	var joins, reads, refused float64 // 0: unlimited
 	if !unlimited(l.Rate) {
-		b.joins = b.joins.update(now, max(l.Rate, minJoinRate), max(burst(l.Rate, l.Burst), minJoinBurst))
-	} else {
-		b.joins = tokens{}
+		joins, reads = max(l.Rate, minJoinRate), max(l.Rate, minReadRate) // as many as envelopes
 	}
+	if !unlimited(float64(l.BytesPerSecond)) {
+		refused = max(float64(l.BytesPerSecond), minRefusedRate) // as many as of admitted ones
+	}
+	b.joins = b.joins.update(now, joins, max(burst(l.Rate, l.Burst), minJoinBurst))
 	b.bytes = b.bytes.update(now, float64(l.BytesPerSecond), l.byteBurst())
-	b.refused = b.refused.update(now, l.refusedPerSecond(), max(l.byteBurst(), minRefusedBurst))
-	b.reads = b.reads.update(now, l.readRate(), max(burst(l.Rate, l.Burst), minReadBurst))
+	b.refused = b.refused.update(now, refused, max(l.byteBurst(), minRefusedBurst))
+	b.reads = b.reads.update(now, reads, max(burst(l.Rate, l.Burst), minReadBurst))
 	b.work = b.work.update(now, workFactor*float64(l.BytesPerSecond), workFactor*l.byteBurst())
 	kinds := make([]kindTokens, 0, len(l.Kinds))
 	for _, k := range l.Kinds {

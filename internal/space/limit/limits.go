@@ -91,21 +91,3 @@ const (
 	minReadRate     = 50       // requests per second
 	minReadBurst    = 200
 )
-
-// refusedPerSecond returns how many bytes of refused envelopes a participant
-// may send: as many as of admitted ones.
-func (l Limits) refusedPerSecond() float64 {
-	if unlimited(float64(l.BytesPerSecond)) {
-		return 0
-	}
-	return max(float64(l.BytesPerSecond), minRefusedRate)
-}
-
-// readRate returns how many requests that read a participant may send per
-// second: as many as envelopes.
-func (l Limits) readRate() float64 {
-	if unlimited(l.Rate) {
-		return 0
-	}
-	return max(l.Rate, minReadRate)
-}

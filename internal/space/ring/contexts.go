@@ -92,7 +92,14 @@ func (t *Contexts) Apply(e *Entry) {
 		t.openContext(path, e)
 	}
 	if env.Context == "" {
-		t.cancelByCorrelation(env)
+		if env.Kind == protocol.KindReasoningCancel { // from outside: it names the context by the id of its start
+			for _, id := range env.Correlation.IDs {
+				c := t.byPath[t.byLast[string(id)]]
+				if c != nil {
+					t.closeContext(c, env)
+				}
+			}
+		}
 		return
 	}
 	c := t.byPath[env.Context]
@@ -209,19 +216,6 @@ func (t *Contexts) closeOne(c *Context, e *protocol.Envelope) {
 	ended := protocol.Time{Time: e.TS}
 	c.Ended = &ended
 	t.closed(c)
-}
-
-// cancelByCorrelation applies a cancel from outside, which names the context by
-// the id of its start.
-func (t *Contexts) cancelByCorrelation(e *protocol.Envelope) {
-	if e.Kind != protocol.KindReasoningCancel {
-		return
-	}
-	for _, id := range e.Correlation.IDs {
-		if c := t.byPath[t.byLast[string(id)]]; c != nil {
-			t.closeContext(c, e)
-		}
-	}
 }
 
 func (n *ContextCounts) add(e *Entry) {

@@ -24,11 +24,19 @@ func appendTextFrame(dst []byte, body func(dst []byte) []byte) []byte {
 	dst = append(dst, make([]byte, maxFrameHeader)...)
 	dst = body(dst)
 	n := len(dst) - start - maxFrameHeader
-	head := headerSize(n)
+	header := [maxFrameHeader]byte{opText, byte(n)}
+	head := 2
+	switch {
+	case n > 0xFFFF:
+		header[1], head = 127, 10
+		binary.BigEndian.PutUint64(header[2:], uint64(n))
+	case n >= 126:
+		header[1], head = 126, 4
+		binary.BigEndian.PutUint16(header[2:], uint16(n))
+	}
 	copy(dst[start+head:], dst[start+maxFrameHeader:])
-	dst = dst[:start+head+n]
-	putHeader(dst[start:], n)
-	return dst
+	copy(dst[start:], header[:head])
+	return dst[:start+head+n]
 }
 
 // framePayload returns the payload of a frame made by appendTextFrame.
@@ -84,28 +92,4 @@ func AppendPongFrame(dst, payload []byte) []byte {
 	payload = payload[:min(len(payload), 125)]
 	dst = append(dst, opPong, byte(len(payload)))
 	return append(dst, payload...)
-}
-
-func headerSize(n int) int {
-	switch {
-	case n < 126:
-		return 2
-	case n <= 0xFFFF:
-		return 4
-	}
-	return 10
-}
-
-func putHeader(dst []byte, n int) {
-	dst[0] = opText
-	switch {
-	case n < 126:
-		dst[1] = byte(n)
-	case n <= 0xFFFF:
-		dst[1] = 126
-		binary.BigEndian.PutUint16(dst[2:], uint16(n))
-	default:
-		dst[1] = 127
-		binary.BigEndian.PutUint64(dst[2:], uint64(n))
-	}
 }

@@ -126,16 +126,6 @@ func (t *Streams) usedLocked(id protocol.ParticipantID) (all, own streamUse) {
 	return all, own
 }
 
-// admits reports whether a participant may open another stream with the given
-// bytes of details; waiting is the number of its pending opens.
-func (t *Streams) admits(id protocol.ParticipantID, waiting, bytes int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all, own := t.usedLocked(id)
-	return all.streams+waiting < maxStreams && own.streams+waiting < maxStreams/4 &&
-		all.bytes+bytes <= maxStreamDetails && own.bytes+bytes <= maxStreamDetails/4
-}
-
 // Get returns the stream of an id, if it is open.
 func (t *Streams) Get(id string) (s Stream, open bool) {
 	t.mu.Lock()
@@ -231,8 +221,12 @@ func (t *Streams) Check(r *StreamRequest) error {
 		}
 		return nil
 	case protocol.KindStreamOpen:
-		if !open {
-			return t.checkOpen(r, id)
+		switch {
+		case !open && len(id) > maxStreamID:
+			return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/stream_id", Detail: "at most 256 bytes",
+				Message: "The id of a stream may have at most 256 bytes."}
+		case !open:
+			return t.checkQuota(r, 0)
 		}
 	case protocol.KindStreamData:
 		if slices.Contains(s.Writers, r.From) || !open && !r.MEW {
@@ -273,16 +267,13 @@ func (t *Streams) checkRequest(r *StreamRequest) error {
 	return t.checkQuota(r, r.Size)
 }
 
-func (t *Streams) checkOpen(r *StreamRequest, id string) error {
-	if len(id) > maxStreamID {
-		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/stream_id", Detail: "at most 256 bytes",
-			Message: "The id of a stream may have at most 256 bytes."}
-	}
-	return t.checkQuota(r, 0)
-}
-
+// checkQuota checks that the sender may open another stream with the given bytes of details.
 func (t *Streams) checkQuota(r *StreamRequest, bytes int) error {
-	if t.admits(r.From, r.Opening, bytes) {
+	t.mu.Lock()
+	all, own := t.usedLocked(r.From)
+	t.mu.Unlock()
+	if all.streams+r.Opening < maxStreams && own.streams+r.Opening < maxStreams/4 &&
+		all.bytes+bytes <= maxStreamDetails && own.bytes+bytes <= maxStreamDetails/4 {
 		return nil
 	}
 	err := protocol.Errorf(protocol.CodeRateLimited, "Too many streams are open, of yours or in this space; close some first.")

@@ -29,7 +29,7 @@ func testReopenKeepsEverything(t *testing.T, open func(*testing.T, string) journ
 	var id string
 	for round := range 3 {
 		session(t, open, dir, func(s *subject) {
-			if got := logID(t, s, "lab"); round > 0 && got != id {
+			if got := logID(t, s); round > 0 && got != id {
 				t.Errorf("round %d: log id %q, was %q", round, got, id)
 			} else {
 				id = got

@@ -10,18 +10,18 @@ import (
 )
 
 func testLogID(t *testing.T, s *subject) {
-	id := logID(t, s, "lab")
+	id := logID(t, s)
 	s.must(t, "lab", draft("m-1"))
-	if again := logID(t, s, "lab"); again != id {
+	if again := logID(t, s); again != id {
 		t.Errorf("the log's id is %q and then %q", id, again)
 	}
 }
 
-func logID(t *testing.T, s *subject, space string) string {
+func logID(t *testing.T, s *subject) string {
 	t.Helper()
-	id, err := s.LogID(context.Background(), space)
+	id, err := s.LogID(context.Background(), "lab")
 	if err != nil || id == "" {
-		t.Errorf("LogID of %s = %q, %v", space, id, err)
+		t.Errorf("LogID = %q, %v", id, err)
 	}
 	return id
 }
@@ -38,7 +38,7 @@ func testBarrier(t *testing.T, s *subject) {
 				if err := s.Barrier(context.Background(), "lab"); err != nil {
 					t.Errorf("Barrier: %v", err)
 				}
-				if !s.sink.has("lab", seq) {
+				if !s.sink.has(seq) {
 					t.Errorf("the sink lacks %s after a barrier", id)
 				}
 				if _, err := s.Lookup(context.Background(), "lab", id); err != nil {

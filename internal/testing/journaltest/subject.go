@@ -47,8 +47,9 @@ func (s *sinkRecorder) of(space string) []*journal.Entry {
 	return slices.Clone(s.spaces[space])
 }
 
-func (s *sinkRecorder) has(space string, seq protocol.Seq) bool {
-	return slices.ContainsFunc(s.of(space), func(e *journal.Entry) bool { return e.Envelope.Seq == seq })
+// has reports whether the sink has received an entry of the space lab.
+func (s *sinkRecorder) has(seq protocol.Seq) bool {
+	return slices.ContainsFunc(s.of("lab"), func(e *journal.Entry) bool { return e.Envelope.Seq == seq })
 }
 
 // follow sets the sink of a journal and closes it with the test.

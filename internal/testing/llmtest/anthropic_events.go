@@ -20,7 +20,8 @@ func messagesEvents(req Request, t Turn) []string {
 	}
 	n := 0
 	if t.Thinking != "" {
-		out = append(out, blockEvents(n, object{"type": "thinking", "thinking": "", "signature": ""}, thinkingDeltas(t.Thinking))...)
+		parts := append(deltas("thinking_delta", "thinking", t.Thinking), object{"type": "signature_delta", "signature": Signature(t.Thinking)})
+		out = append(out, blockEvents(n, object{"type": "thinking", "thinking": "", "signature": ""}, parts)...)
 		n++
 	}
 	if t.Text != "" {
@@ -55,11 +56,6 @@ func deltas(kind, field, text string) []object {
 		out = append(out, object{"type": kind, field: p})
 	}
 	return out
-}
-
-func thinkingDeltas(thinking string) []object {
-	return append(deltas("thinking_delta", "thinking", thinking),
-		object{"type": "signature_delta", "signature": Signature(thinking)})
 }
 
 // messagesDocument returns an answer in one piece.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
@@ -136,19 +137,10 @@ func pieces(text string) []string {
 	if text == "" {
 		return nil
 	}
-	if n := len(text); len(out) < 3 && n >= 3 && isASCII(text) {
+	if n := len(text); len(out) < 3 && n >= 3 && utf8.RuneCountInString(text) == n { // ASCII
 		return []string{text[:n/3], text[n/3 : 2*n/3], text[2*n/3:]}
 	}
 	return out
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }
 
 // Answer returns the answer of a model that is not asked over HTTP: thinking and

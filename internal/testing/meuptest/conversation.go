@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
 	"golang.org/x/tools/txtar"
 
 	"github.com/meup-protocol/meup/internal/testing/llmtest"
@@ -267,7 +268,7 @@ func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object strin
 	case "has":
 		return p.hasAck(ctx, c.vars.Fill(object[strings.LastIndexByte(object, ' ')+1:]))
 	case "leaves":
-		return p.leave()
+		return p.ws.Close(websocket.StatusNormalClosure, "")
 	}
 	return fmt.Errorf("what does %q do?", verb)
 }

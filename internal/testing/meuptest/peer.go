@@ -359,5 +359,3 @@ func (p *peer) closedWith(ctx context.Context, code string) error {
 		return nil
 	}
 }
-
-func (p *peer) leave() error { return p.ws.Close(websocket.StatusNormalClosure, "") }

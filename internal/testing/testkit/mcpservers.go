@@ -19,10 +19,6 @@ const (
 // installed.
 func FindFilesystemServer() string { return find(fsServerEnv, "mcp-server-filesystem") }
 
-// findEverythingServer returns the program of
-// @modelcontextprotocol/server-everything in the same way.
-func findEverythingServer() string { return find(everythingServerEnv, "mcp-server-everything") }
-
 func find(env, program string) string {
 	if path := os.Getenv(env); path != "" {
 		return path
@@ -52,11 +48,10 @@ func FilesystemServer(t testing.TB) string {
 	return orSkip(t, FindFilesystemServer(), "filesystem", fsServerEnv)
 }
 
-// EverythingServer is findEverythingServer for a test that is skipped without
-// it.
+// EverythingServer is the same for @modelcontextprotocol/server-everything.
 func EverythingServer(t testing.TB) string {
 	t.Helper()
-	return orSkip(t, findEverythingServer(), "everything", everythingServerEnv)
+	return orSkip(t, find(everythingServerEnv, "mcp-server-everything"), "everything", everythingServerEnv)
 }
 
 func orSkip(t testing.TB, path, name, env string) string {

@@ -129,7 +129,11 @@ func (f *follower) event(e *api.Event) (more bool) {
 		return true
 	}
 	if e.Cut {
-		return f.skip(e)
+		// An envelope that is too long for the stream of events counts as read.
+		if seq, err := protocol.ParseSeq(e.ID); err == nil {
+			f.seq = seq
+		}
+		return true
 	}
 	env, err := protocol.DecodeDelivered(append([]byte(nil), e.Data...))
 	if err != nil {
@@ -148,14 +152,6 @@ func (f *follower) event(e *api.Event) (more bool) {
 		}
 	}
 	f.watch()
-	return true
-}
-
-// skip handles an envelope that is too long for the stream of events: it counts as read.
-func (f *follower) skip(e *api.Event) bool {
-	if seq, err := protocol.ParseSeq(e.ID); err == nil {
-		f.seq = seq
-	}
 	return true
 }
 

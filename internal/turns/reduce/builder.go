@@ -115,15 +115,6 @@ func (b *Builder) Add(it *Item) (agent protocol.ParticipantID, ended bool) {
 		}
 	}
 	b.acceptNamed(env)
-	b.dispatch(it)
-	if b.ended == nil || !b.isAgent(b.ended.from) {
-		return "", false
-	}
-	return b.ended.from, true
-}
-
-func (b *Builder) dispatch(it *Item) {
-	env := it.Env()
 	switch env.Kind {
 	case protocol.KindChat:
 		b.addChat(it)
@@ -134,7 +125,14 @@ func (b *Builder) dispatch(it *Item) {
 	case protocol.KindReasoningStart:
 		b.openContext(it)
 	case protocol.KindReasoningConclusion, protocol.KindReasoningCancel:
-		b.closeContexts(it)
+		switch {
+		case env.Context != "":
+			b.closeContext(b.byPath[env.Context], it)
+		case env.Kind == protocol.KindReasoningCancel: // outside of all contexts
+			for _, id := range env.Correlation.IDs {
+				b.closeContext(b.byStart[string(id)], it)
+			}
+		}
 	case protocol.KindReasoningThought:
 		b.addThought(it)
 	case protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:
@@ -148,6 +146,10 @@ func (b *Builder) dispatch(it *Item) {
 	case protocol.KindMCPReject, protocol.KindMCPWithdraw:
 		b.decide(it)
 	}
+	if b.ended == nil || !b.isAgent(b.ended.from) {
+		return "", false
+	}
+	return b.ended.from, true
 }
 
 func (b *Builder) addChat(it *Item) {
@@ -209,30 +211,18 @@ func (b *Builder) openContext(it *Item) {
 	}
 }
 
-// closeContexts closes the context of an item, or the ones that a cancel outside of
-// all contexts names.
-func (b *Builder) closeContexts(it *Item) {
-	env := it.Env()
-	switch {
-	case env.Context != "":
-		b.closeContext(b.byPath[env.Context], it)
-	case env.Kind == protocol.KindReasoningCancel:
-		for _, id := range env.Correlation.IDs {
-			b.closeContext(b.byStart[string(id)], it)
-		}
-	}
-}
-
-// closeContext closes a context, and those below it that its opener left open.
+// closeContext closes a context, and those below it that its opener, or the participant that
+// was asked, left open. The conclusion of a part counts only if it is from who was asked.
 func (b *Builder) closeContext(c *span, it *Item) {
-	if c == nil || !c.isClosedBy(it) {
+	concludes := it.Env().Kind == protocol.KindReasoningConclusion
+	if c == nil || concludes && c.asked != "" && c.asked != it.Env().From {
 		return
 	}
 	for _, x := range b.contexts {
-		if x.closed != nil || !c.below(x) {
+		if x.closed != nil || !x.path.Within(c.path) || x.opener != c.opener && x.opener != c.reasoner() {
 			continue
 		}
-		x.closed, x.concluded = it, it.Env().Kind == protocol.KindReasoningConclusion
+		x.closed, x.concluded = it, concludes
 		who := x.reasoner()
 		if s := b.states[contextKey{x.path, who}]; s != nil && (who == c.opener || who == c.reasoner()) {
 			b.continueStep(s, -1)

@@ -228,22 +228,16 @@ func (b *Builder) assumeAccepted(s *contextState, group int) {
 		return
 	}
 	for _, c := range slices.Clone(s.calls) {
+		t := c.explainedBy
+		inBatch := group >= 0 && t != nil && t.it.tool.text != "" && t.it.group == group
 		switch {
-		case len(c.offers) == 0 || group >= 0 && c.batch() == group:
+		case len(c.offers) == 0 || inBatch:
 		case len(c.offers) == 1:
 			b.end(c, c.outcomeOf(c.offers[0]), c.offers[0], true)
 		default:
 			b.end(c, api.OutcomePending, nil, true)
 		}
 	}
-}
-
-// batch is the group that thoughts announced for a call; -1: none.
-func (c *call) batch() int {
-	if c.explainedBy == nil || c.explainedBy.it.tool.text == "" {
-		return -1
-	}
-	return c.explainedBy.it.group
 }
 
 // asked is the request to be answered; of a proposal that is not fulfilled, the
@@ -325,7 +319,16 @@ func (b *Builder) number(c *call) {
 		b.numbering[c.state.from] = n
 	}
 	if c.explainedBy != nil && c.explainedBy.it.group >= 0 {
-		c.group = n.assign(givenGroup{c.state.path.Root(), c.explainedBy.it.group})
+		given := givenGroup{c.state.path.Root(), c.explainedBy.it.group}
+		number, known := n.given[given]
+		if !known {
+			number = given.value
+			if n.used[number] {
+				number = n.free()
+			}
+			n.used[number], n.given[given] = true, number
+		}
+		c.group = number
 		return
 	}
 	if c.state.lead == nil {
@@ -337,18 +340,6 @@ func (b *Builder) number(c *call) {
 		c.lead.group = n.free()
 	}
 	c.group = c.lead.group
-}
-
-func (n *numbering) assign(g givenGroup) int {
-	if number, ok := n.given[g]; ok {
-		return number
-	}
-	number := g.value
-	if n.used[number] {
-		number = n.free()
-	}
-	n.used[number], n.given[g] = true, number
-	return number
 }
 
 // free takes the lowest number that is not used.

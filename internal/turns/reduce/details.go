@@ -203,7 +203,17 @@ func weighDetails(r *api.Reasoning) int {
 	if r.Usage != nil {
 		n += 200
 	}
-	return n + weighParts(r.Parts)
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		n += 500 + len(p.Question) + len(p.Conclusion) + len(p.Rationale) + len(p.Reason) + len(p.Context)
+		for key, value := range p.Metadata {
+			n += 10 + len(key) + len(value)
+		}
+		if p.Details != nil {
+			n += weighConclusion(p.Details)
+		}
+	}
+	return n
 }
 
 func weighConclusion(c *api.Conclusion) int {
@@ -268,11 +278,8 @@ func scalar(v protocol.Value) (json.RawMessage, bool) {
 	if v.Type() != protocol.TypeString {
 		return bytes.Clone(v.Raw()), true
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(shortText(v))
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err == nil
+	raw, err := Encode(shortText(v))
+	return raw, err == nil
 }
 
 // isScalar reports whether a value is a text that is not empty, a number of usual

@@ -176,13 +176,42 @@ func NewItem(e *Entry) *Item {
 	case protocol.KindReasoningConclusion:
 		it.text = excerptOf(firstText(p, "message", "decision", "recommendation"), maxThought)
 	case protocol.KindReasoningThought:
-		it.readThought(p)
+		it.text = excerptOf(strings.TrimSpace(firstText(p, "message", "content")), maxThought)
+		it.tool = excerptOf(p.Get("tool_name").Text(), maxName)
+		it.raw = p.Get("raw").Bool()
+		if n, ok := p.Get("parallel_group").Int(); ok && n >= 0 && n < 1<<31 {
+			it.group = int(n)
+		}
 	case protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:
-		it.readNote(p)
+		text := firstText(p, "message", "content", "hypothesis")
+		if text == "" {
+			var list []string
+			for q := range p.Get("questions").Elements {
+				list = append(list, cmp.Or(q.Text(), firstText(q, "question", "message")))
+			}
+			text = strings.Join(list, "\n")
+		}
+		it.text = excerptOf(strings.TrimSpace(text), maxThought)
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
-		it.readCall(p)
+		switch method := p.Get("method"); {
+		case method.EqualText("tools/call"):
+			it.call, it.asks = true, exchange.ReadCall(p)
+			params := p.Get("params")
+			it.tool = excerptOf(params.Get("name").Text(), maxName)
+			raw := []byte("{}")
+			if args := params.Get("arguments"); args.Type() == protocol.TypeObject {
+				raw = args.Raw()
+			}
+			it.paramBytes = len(raw)
+			if len(raw) <= maxParameters {
+				it.params = bytes.Clone(raw)
+			}
+		case method.EqualText("notifications/cancelled"):
+			it.cancels, it.failed = true, true
+		}
 	case protocol.KindMCPResponse:
-		it.readResponse(p)
+		r := exchange.ReadResult(p)
+		it.failed, it.bytes, it.text = r.Failed, r.Bytes, excerptOf(r.Text, maxOutcome)
 	case protocol.KindFeedback:
 		it.value, it.text = p.Get("value").Text(), excerptOf(strings.TrimSpace(p.Get("note").Text()), maxThought)
 	case protocol.KindMCPWithdraw, protocol.KindMCPReject, protocol.KindReasoningCancel:
@@ -206,56 +235,6 @@ func (it *Item) readSession(p protocol.Value) {
 	if name := p.Get("session_id").Text(); protocol.ValidID(name) {
 		it.Session = strings.Clone(name)
 	}
-}
-
-func (it *Item) readThought(p protocol.Value) {
-	it.text = excerptOf(strings.TrimSpace(firstText(p, "message", "content")), maxThought)
-	it.tool = excerptOf(p.Get("tool_name").Text(), maxName)
-	it.raw = p.Get("raw").Bool()
-	if n, ok := p.Get("parallel_group").Int(); ok && n >= 0 && n < 1<<31 {
-		it.group = int(n)
-	}
-}
-
-// readNote reads an observation, a hypothesis or questions.
-func (it *Item) readNote(p protocol.Value) {
-	text := firstText(p, "message", "content", "hypothesis")
-	if text == "" {
-		var list []string
-		for q := range p.Get("questions").Elements {
-			list = append(list, cmp.Or(q.Text(), firstText(q, "question", "message")))
-		}
-		text = strings.Join(list, "\n")
-	}
-	it.text = excerptOf(strings.TrimSpace(text), maxThought)
-}
-
-func (it *Item) readCall(p protocol.Value) {
-	switch method := p.Get("method"); {
-	case method.EqualText("tools/call"):
-		it.call, it.asks = true, exchange.ReadCall(p)
-		params := p.Get("params")
-		it.tool = excerptOf(params.Get("name").Text(), maxName)
-		it.readParameters(params.Get("arguments"))
-	case method.EqualText("notifications/cancelled"):
-		it.cancels, it.failed = true, true
-	}
-}
-
-func (it *Item) readParameters(args protocol.Value) {
-	raw := []byte("{}")
-	if args.Type() == protocol.TypeObject {
-		raw = args.Raw()
-	}
-	it.paramBytes = len(raw)
-	if len(raw) <= maxParameters {
-		it.params = bytes.Clone(raw)
-	}
-}
-
-func (it *Item) readResponse(p protocol.Value) {
-	r := exchange.ReadResult(p)
-	it.failed, it.bytes, it.text = r.Failed, r.Bytes, excerptOf(r.Text, maxOutcome)
 }
 
 func firstText(p protocol.Value, keys ...string) string {

@@ -30,12 +30,6 @@ func (c *span) reasoner() protocol.ParticipantID {
 	return c.opener
 }
 
-// isClosedBy reports whether an item ends the context that it is in: the
-// conclusion of a part counts only if it is from the participant that was asked.
-func (c *span) isClosedBy(it *Item) bool {
-	return c.asked == "" || it.Env().Kind != protocol.KindReasoningConclusion || it.Env().From == c.asked
-}
-
 // askedBy returns the agent that first asked a participant to take a part; "" for
 // a participant with a context of its own, or without parts.
 func (b *Builder) askedBy(who protocol.ParticipantID) protocol.ParticipantID {
@@ -54,7 +48,7 @@ func (b *Builder) parts(agent protocol.ParticipantID, d *Display) []api.Part {
 		if c.asked == "" || c.opener != agent || len(list) == maxEntries {
 			continue
 		}
-		info := c.part(b.enclosing(c), d)
+		info := b.part(c, d)
 		spent += len(info.Question) + len(info.Conclusion) + len(info.Rationale)
 		if spent > maxRationales {
 			info.Question = textutil.Shorten(info.Question, shortRationale)
@@ -66,20 +60,8 @@ func (b *Builder) parts(agent protocol.ParticipantID, d *Display) []api.Part {
 	return list
 }
 
-// enclosing returns the envelope that closed the innermost closed context around
-// c; nil: none is closed.
-func (b *Builder) enclosing(c *span) *Item {
-	for path := c.path.Parent(); path != ""; path = path.Parent() {
-		if outer := b.byPath[path]; outer != nil && outer.closed != nil {
-			return outer.closed
-		}
-	}
-	return nil
-}
-
-// part is the context of a part as it is shown. outer closed a context around it;
-// nil: none.
-func (c *span) part(outer *Item, d *Display) api.Part {
+// part is the context of a part as it is shown. The end of a context around it ends it too.
+func (b *Builder) part(c *span, d *Display) api.Part {
 	shown := d.of(c.start)
 	info := api.Part{
 		ID: c.start.Env().ID, Participant: c.asked, Question: shown.text, Outcome: api.PartPending,
@@ -92,8 +74,11 @@ func (c *span) part(outer *Item, d *Display) api.Part {
 		}
 	}
 	end := c.closed
-	if end == nil {
-		end = outer
+	for path := c.path.Parent(); end == nil && path != ""; path = path.Parent() {
+		outer := b.byPath[path]
+		if outer != nil {
+			end = outer.closed
+		}
 	}
 	if end == nil {
 		return info
@@ -115,25 +100,4 @@ func (c *span) part(outer *Item, d *Display) api.Part {
 	ms := max(0, env.TS.Sub(c.begun).Milliseconds())
 	info.EndID, info.EndedBy, info.DurationMS = env.ID, env.From, &ms
 	return info
-}
-
-// weighParts is the size of parts as JSON, in bytes, about.
-func weighParts(list []api.Part) (n int) {
-	for i := range list {
-		p := &list[i]
-		n += 500 + len(p.Question) + len(p.Conclusion) + len(p.Rationale) + len(p.Reason) + len(p.Context)
-		for key, value := range p.Metadata {
-			n += 10 + len(key) + len(value)
-		}
-		if p.Details != nil {
-			n += weighConclusion(p.Details)
-		}
-	}
-	return n
-}
-
-// below reports whether closing c also closes x, a context in it: one that its
-// opener, or the participant that was asked, opened.
-func (c *span) below(x *span) bool {
-	return x.path.Within(c.path) && (x.opener == c.opener || x.opener == c.reasoner())
 }

@@ -50,8 +50,16 @@ func (b *Builder) Render(k Key, truncated bool, d *Display) *View {
 	}
 	b.renderState(v)
 	all := b.reasonings(k, d)
-	b.renderCalls(&v.Info, len(all) > 1, d)
 	for _, c := range b.calls {
+		if b.isAgent(c.state.from) {
+			t := api.ToolCall{Name: d.of(c.it).tool}
+			t.HasResult = (c.outcome == api.OutcomeSuccess || c.outcome == api.OutcomeFulfilled) && !c.end.failed
+			t.HasError = c.outcome != "" && c.outcome != api.OutcomePending && !t.HasResult
+			if len(all) > 1 {
+				t.Agent = c.state.from
+			}
+			v.Info.ToolCalls = append(v.Info.ToolCalls, t)
+		}
 		if at := c.it.asks.ExpiresAt; c.isUndecided() && d.Now.Before(at) && (v.expires.IsZero() || at.Before(v.expires)) {
 			v.expires = at
 		}
@@ -171,27 +179,6 @@ func (b *Builder) answerOf(who protocol.ParticipantID) *Item {
 // beganAnew reports whether a participant opened one of the later contexts.
 func (b *Builder) beganAnew(who protocol.ParticipantID, later []*span) bool {
 	return slices.ContainsFunc(later, func(c *span) bool { return c.opener == who && b.outermost(c) })
-}
-
-func (b *Builder) renderCalls(info *api.Turn, several bool, d *Display) {
-	for _, c := range b.calls {
-		if !b.isAgent(c.state.from) {
-			continue
-		}
-		t := api.ToolCall{Name: d.of(c.it).tool, HasResult: c.hasResult(), HasError: c.hasError()}
-		if several {
-			t.Agent = c.state.from
-		}
-		info.ToolCalls = append(info.ToolCalls, t)
-	}
-}
-
-func (c *call) hasResult() bool {
-	return (c.outcome == api.OutcomeSuccess || c.outcome == api.OutcomeFulfilled) && !c.end.failed
-}
-
-func (c *call) hasError() bool {
-	return c.outcome != "" && c.outcome != api.OutcomePending && !c.hasResult()
 }
 
 // reasonings returns the reasoning of each agent that called a tool or asked
@@ -329,8 +316,11 @@ func (b *Builder) decisions(calls []*call, d *Display) []api.Decision {
 func (c *call) info(closed bool, d *Display) api.Decision {
 	shown := d.of(c.it)
 	info := api.Decision{
-		ToolName: shown.tool, Rationale: c.rationale(d), Parameters: shown.params, Outcome: c.outcome,
+		ToolName: shown.tool, Rationale: DefaultRationale, Parameters: shown.params, Outcome: c.outcome,
 		CallID: c.it.Env().ID, StartedAt: protocol.Time{Time: c.it.Env().TS}, Context: c.state.path,
+	}
+	if c.explainedBy != nil && c.explainedBy.it.text.text != "" {
+		info.Rationale = textutil.Shorten(d.of(c.explainedBy.it).text, maxRationale)
 	}
 	switch {
 	case info.Outcome != "":
@@ -367,13 +357,6 @@ func (c *call) info(closed bool, d *Display) api.Decision {
 		}
 	}
 	return info
-}
-
-func (c *call) rationale(d *Display) string {
-	if c.explainedBy == nil || c.explainedBy.it.text.text == "" {
-		return DefaultRationale
-	}
-	return textutil.Shorten(d.of(c.explainedBy.it).text, maxRationale)
 }
 
 // narrative is the text of an agent's thoughts that are no rationales; settled:

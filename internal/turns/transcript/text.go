@@ -68,6 +68,9 @@ var acting = regexp.MustCompile(`[@#$%&!~^]["\pL\pN_]|://|(?i:www\.|\bgh-[0-9])|
 // active are the characters with a meaning within a line of Markdown or HTML.
 const active = "\\`*_{}[]<>|~&$"
 
+// maxIndent bounds the indentation of a line that is kept, in characters.
+const maxIndent = 80
+
 // prose escapes a line of text so that Markdown renders it literally. The line
 // contains no line break.
 func prose(line string) string {
@@ -76,7 +79,9 @@ func prose(line string) string {
 	if rest == "" {
 		return ""
 	}
-	b.WriteString(indentation(line[:len(line)-len(rest)]))
+	// No-break spaces, since other spaces at the start of a line are syntax or get lost.
+	indent := line[:len(line)-len(rest)]
+	b.WriteString(strings.Repeat("\u00a0", min(len(indent)+3*strings.Count(indent, "\t"), maxIndent)))
 	rest = strings.TrimRight(rest, " \t")
 	for first := true; rest != ""; first = false {
 		space := rest[:len(rest)-len(strings.TrimLeft(rest, " \t"))]
@@ -97,14 +102,6 @@ func prose(line string) string {
 		}
 	}
 	return b.String()
-}
-
-// indentation returns no-break spaces, since other spaces at the start of a
-// line are syntax or get lost.
-func indentation(space string) string {
-	const most = 80
-	width := len(space) + 3*strings.Count(space, "\t")
-	return strings.Repeat("\u00a0", min(width, most))
 }
 
 // numbered matches the start of an ordered list item.

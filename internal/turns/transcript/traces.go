@@ -159,7 +159,9 @@ func spans(h *Head, t *api.Turn) []*traceSpan {
 	for i := range t.Feedback {
 		r.feedback(root, &t.Feedback[i])
 	}
-	r.close(root)
+	for _, s := range r.spans {
+		root.End = max(root.End, s.End)
+	}
 	return r.spans
 }
 
@@ -205,13 +207,6 @@ func (r *tree) add(parent *traceSpan, id, name string, begun time.Time, ended *t
 
 func nanos(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
-// close extends the root to the end of the last span.
-func (r *tree) close(root *traceSpan) {
-	for _, s := range r.spans {
-		root.End = max(root.End, s.End)
-	}
-}
-
 func failed(s *traceSpan, kind, message string) {
 	s.Status = &spanStatus{message, statusError}
 	s.Attributes = append(s.Attributes, text("error.type", kind))
@@ -228,7 +223,7 @@ func (r *tree) root() *traceSpan {
 		attrs = append(attrs, text("meup.turn.response", *t.Response), text("meup.turn.response_from", string(t.ResponseFrom)))
 	}
 	if t.Truncated {
-		attrs = append(attrs, truth("meup.turn.truncated"))
+		attrs = append(attrs, attribute{"meup.turn.truncated", map[string]any{"boolValue": true}})
 	}
 	name := "turn"
 	if r.head.JobID != "" {
@@ -381,8 +376,6 @@ func text(key, value string) attribute {
 func number(key string, value int) attribute {
 	return attribute{key, map[string]any{"intValue": strconv.Itoa(value)}}
 }
-
-func truth(key string) attribute { return attribute{key, map[string]any{"boolValue": true}} }
 
 // valid returns a text in valid UTF-8.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -79,7 +79,10 @@ func Run(ctx context.Context, v *vector.Vector, o Options) (err error) {
 		for i := range s.Times {
 			g.vars["n"] = i + 1
 			if err := g.step(ctx, s); err != nil {
-				return &vector.Failure{Vector: v.Name, Step: s, Err: g.explain(err)}
+				if g.program != nil {
+					err = g.program.Explain(err) // with its last output
+				}
+				return &vector.Failure{Vector: v.Name, Step: s, Err: err}
 			}
 		}
 	}
@@ -127,9 +130,9 @@ func (g *game) step(ctx context.Context, s vector.Step) error {
 	case vector.Start:
 		return g.start()
 	case vector.Kill:
-		return g.stop(ctx, (*program).kill)
+		return g.stop(ctx, (*program).Kill)
 	case vector.Signal:
-		return g.stop(ctx, (*program).terminate)
+		return g.stop(ctx, (*program).Terminate)
 	case vector.Exits:
 		return g.exits(ctx, s.Word)
 	case vector.Prints:
@@ -181,19 +184,11 @@ func (g *game) fill(text string) (string, error) {
 	})
 }
 
-// explain adds the last output of the program to an error.
-func (g *game) explain(err error) error {
-	if g.program == nil {
-		return err
-	}
-	return g.program.Explain(err)
-}
-
 // end ends the program and the connection.
 func (g *game) end() {
 	g.drop()
 	if g.program != nil {
-		g.program.kill()
+		g.program.Kill()
 		g.program.wait()
 	}
 }

@@ -107,7 +107,12 @@ func (g *game) next(ctx context.Context) (*inbound, error) {
 			return nil, fmt.Errorf("%w\nreceived %s", err, vector.Compact(frame))
 		}
 		if g.paused && !isAllowedInPause(in.env.Kind) {
-			if err := g.refusePaused(ctx, in); err != nil {
+			g.refused++
+			if g.refused > maxRefused {
+				return nil, fmt.Errorf("the program goes on although it is paused\nreceived %s", vector.Compact(frame))
+			}
+			err := g.notify(ctx, protocol.KindSystemError, in.env.ID, protocol.Errorf(protocol.CodePaused, "The participant is paused."))
+			if err != nil {
 				return nil, err
 			}
 			continue
@@ -135,15 +140,6 @@ func isAllowedInPause(kind protocol.Kind) bool {
 // maxRefused bounds the frames that a paused program may try to send. A few may have been
 // on their way.
 const maxRefused = 8
-
-// refusePaused refuses a frame because the participant is paused.
-func (g *game) refusePaused(ctx context.Context, in *inbound) error {
-	g.refused++
-	if g.refused > maxRefused {
-		return fmt.Errorf("the program goes on although it is paused\nreceived %s", vector.Compact(in.frame))
-	}
-	return g.notify(ctx, protocol.KindSystemError, in.env.ID, protocol.Errorf(protocol.CodePaused, "The participant is paused."))
-}
 
 // check checks the form of a frame.
 func (g *game) check(frame []byte) (*inbound, error) {

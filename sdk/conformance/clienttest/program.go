@@ -50,9 +50,6 @@ func (g *game) start() error {
 	return nil
 }
 
-func (p *program) kill()      { p.Kill() }
-func (p *program) terminate() { p.Terminate() }
-
 // wait waits for the end of the program.
 func (p *program) wait() {
 	_ = p.Close()

@@ -168,7 +168,11 @@ func (s *Suite) Run(ctx context.Context, v *vector.Vector) error {
 		g.vars[name] = string(you.ID)
 	}
 	g.vars["max"] = s.you["b"].Limits.MessageBytes
-	defer g.end()
+	defer func() {
+		for _, p := range g.peers {
+			p.cut()
+		}
+	}()
 	for _, step := range v.Steps {
 		for i := range step.Times {
 			g.vars["n"] = i + 1
@@ -238,12 +242,6 @@ func (g *game) lookup(name string) (string, bool) {
 	}
 	quoted := protocol.AppendString(nil, fmt.Sprint(value))
 	return string(quoted[1 : len(quoted)-1]), true
-}
-
-func (g *game) end() {
-	for _, p := range g.peers {
-		p.cut()
-	}
 }
 
 // user returns the participant of a connection: b2 is another connection of b.
