@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -42,10 +43,10 @@ func TestScenarios(t *testing.T) {
 			continue
 		}
 		t.Run(sc.name, func(t *testing.T) {
-			runScenario(t, o, sc, run, func() (*process, error) { return startBare(1 << 16) })
+			runScenario(t, o, sc, run, func() (*process, error) { return startBare(t.Context(), 1<<16) })
 			if sc.row {
-				runScenario(t, o, sc, run, func() (*process, error) { return startJetStream(jetStreamName, o.data) })
-				runScenario(t, o, sc, run, func() (*process, error) { return startJetStream(jetStreamCoreName, o.data) })
+				runScenario(t, o, sc, run, func() (*process, error) { return startJetStream(t.Context(), jetStreamName, o.data) })
+				runScenario(t, o, sc, run, func() (*process, error) { return startJetStream(t.Context(), jetStreamCoreName, o.data) })
 			}
 		})
 	}
@@ -65,6 +66,24 @@ func runScenario(t *testing.T, o *options, sc scenario, run func(*process, *opti
 		if _, ok := f[c.key]; !ok && c.key != "caughtUp" {
 			t.Errorf("%s: there is no figure %s", s.name, c.key)
 		}
+	}
+}
+
+// TestInterrupted checks that the end of the program kills a server, and that a run over it
+// fails and leaves no folder.
+func TestInterrupted(t *testing.T) {
+	o := &options{data: t.TempDir(), quick: true, seconds: 50 * time.Millisecond}
+	ctx, interrupt := context.WithCancel(t.Context())
+	_, err := o.once(scenario{run: func(s *process, o *options) (figures, error) {
+		interrupt()
+		<-s.exited
+		return fanOut(2, 1)(s, o)
+	}}, func() (*process, error) { return startJetStream(ctx, jetStreamName, o.data) })
+	if err == nil {
+		t.Error("it has figures")
+	}
+	if left, err := os.ReadDir(o.data); err != nil || len(left) > 0 {
+		t.Error("it leaves", left, err)
 	}
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,14 +22,15 @@ const clusterSize = 3
 
 // cluster is three NATS servers and three gateways.
 type cluster struct {
+	ctx      context.Context //nolint:containedctx // whose end kills the processes
 	dir      string
 	nodes    []natsNode
 	servers  []*process
 	gateways []*process
 }
 
-func startCluster(binary, dataRoot string) (c *cluster, err error) {
-	c = &cluster{}
+func startCluster(ctx context.Context, binary, dataRoot string) (c *cluster, err error) {
+	c = &cluster{ctx: ctx}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.stop())
@@ -62,7 +64,7 @@ func startCluster(binary, dataRoot string) (c *cluster, err error) {
 		return c, err
 	}
 	for i := range clusterSize {
-		g := &process{name: gatewayName, cmd: exec.Command(binary, "serve", "--config", file, "--listen", "127.0.0.1:0",
+		g := &process{name: gatewayName, cmd: exec.CommandContext(ctx, binary, "serve", "--config", file, "--listen", "127.0.0.1:0",
 			"--nats", strings.Join(clients, ","), "--data", filepath.Join(c.dir, "g"+strconv.Itoa(i)), "--log-format", "json")}
 		if err := g.start(); err != nil {
 			return c, err
@@ -78,7 +80,7 @@ func (c *cluster) startServer(i int) error {
 	if err != nil {
 		return err
 	}
-	s, err := startSelf(jetStreamName, natsEnv+"="+string(node))
+	s, err := startSelf(c.ctx, jetStreamName, natsEnv+"="+string(node))
 	if err == nil {
 		c.servers[i] = s
 	}
@@ -116,7 +118,7 @@ func freePorts(n int) (ports []int, err error) {
 // the sender, the latency to another gateway, and how long nothing is admitted after
 // a NATS server was killed.
 func clusterLoad(_ *process, o *options) (figures, error) {
-	c, err := startCluster(o.gateway, o.data)
+	c, err := startCluster(o.ctx, o.gateway, o.data)
 	if err != nil {
 		return nil, err
 	}

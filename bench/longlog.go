@@ -62,7 +62,7 @@ func (s *process) restart(signal syscall.Signal) (time.Duration, error) {
 		return 0, err
 	}
 	<-s.exited
-	s.cmd = exec.Command(s.cmd.Path, s.cmd.Args[1:]...)
+	s.cmd = exec.CommandContext(s.ctx, s.cmd.Path, s.cmd.Args[1:]...)
 	begun := time.Now()
 	err := s.start()
 	return time.Since(begun), err

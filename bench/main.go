@@ -4,11 +4,13 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ import (
 
 // options are the flags.
 type options struct {
+	ctx     context.Context //nolint:containedctx // of the program: its end kills the servers
 	gateway string
 	data    string
 	only    string
@@ -54,7 +57,14 @@ func main() {
 	if o.quick {
 		o.rounds, o.seconds = 1, time.Second
 	}
-	fail(run(&o))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the program at once
+	o.ctx = ctx
+	err := run(&o) // an interrupted one fails with its servers, and removes its folders
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	fail(err)
 }
 
 func fail(err error) {
@@ -139,10 +149,10 @@ func (o *options) inTurn(sc scenario) (map[string][]figures, error) {
 		runs  bool
 		start func() (*process, error)
 	}{
-		{bareName, sc.ring > 0, func() (*process, error) { return startBare(sc.ring) }},
-		{jetStreamName, sc.row, func() (*process, error) { return startJetStream(jetStreamName, o.data) }},
-		{jetStreamCoreName, sc.row && o.curves == "", func() (*process, error) { return startJetStream(jetStreamCoreName, o.data) }},
-		{gatewayName, true, func() (*process, error) { return startGateway(o.gateway, o.data, sc.configured) }},
+		{bareName, sc.ring > 0, func() (*process, error) { return startBare(o.ctx, sc.ring) }},
+		{jetStreamName, sc.row, func() (*process, error) { return startJetStream(o.ctx, jetStreamName, o.data) }},
+		{jetStreamCoreName, sc.row && o.curves == "", func() (*process, error) { return startJetStream(o.ctx, jetStreamCoreName, o.data) }},
+		{gatewayName, true, func() (*process, error) { return startGateway(o.ctx, o.gateway, o.data, sc.configured) }},
 	}
 	all := make(map[string][]figures)
 	for round := range o.rounds {
@@ -181,7 +191,7 @@ func (o *options) build() (remove func(), err error) {
 		return nil, err
 	}
 	o.gateway = filepath.Join(dir, "meup-gateway")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", o.gateway, "github.com/meup-protocol/meup/cmd/meup-gateway")
+	cmd := exec.CommandContext(o.ctx, "go", "build", "-buildvcs=false", "-trimpath", "-o", o.gateway, "github.com/meup-protocol/meup/cmd/meup-gateway")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("build the gateway: %w: %s", err, out), os.RemoveAll(dir))
 	}

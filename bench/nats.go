@@ -103,7 +103,7 @@ func createStream(address string) error {
 
 // startJetStream starts this program again as a NATS server that is alone, with its
 // store below dataRoot. name says how its clients receive.
-func startJetStream(name, dataRoot string) (*process, error) {
+func startJetStream(ctx context.Context, name, dataRoot string) (*process, error) {
 	dir, err := os.MkdirTemp(dataRoot, "meup-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the stream: %w", err)
@@ -112,7 +112,7 @@ func startJetStream(name, dataRoot string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := startSelf(name, natsEnv+"="+string(node))
+	s, err := startSelf(ctx, name, natsEnv+"="+string(node))
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ const (
 
 // process is a server that is measured.
 type process struct {
+	ctx     context.Context //nolint:containedctx // whose end kills the process
 	name    string
 	address string
 	profile string // address of the profiler; "": none
@@ -78,12 +80,12 @@ func absentName(i int) string { return "absent-" + strconv.Itoa(i) }
 func participantName(i int) string { return "p" + strconv.Itoa(i) }
 
 // startGateway starts a gateway with an empty log below dataRoot.
-func startGateway(binary, dataRoot string, configured int) (*process, error) {
+func startGateway(ctx context.Context, binary, dataRoot string, configured int) (*process, error) {
 	dir, err := os.MkdirTemp(dataRoot, "meup-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the log: %w", err)
 	}
-	s := &process{name: gatewayName, dir: dir}
+	s := &process{ctx: ctx, name: gatewayName, dir: dir}
 	s.profile, err = freeAddress()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -92,7 +94,7 @@ func startGateway(binary, dataRoot string, configured int) (*process, error) {
 	if err := os.WriteFile(file, []byte(gatewayConfig(s.profile, configured)), 0o600); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	s.cmd = exec.Command(binary, "serve", "--config", file, "--listen", "127.0.0.1:0",
+	s.cmd = exec.CommandContext(ctx, binary, "serve", "--config", file, "--listen", "127.0.0.1:0",
 		"--data", filepath.Join(dir, "data"), "--log-format", "json")
 	if err := s.start(); err != nil {
 		return nil, err
@@ -105,17 +107,17 @@ func startGateway(binary, dataRoot string, configured int) (*process, error) {
 const bareEnv = "MEUP_BENCH_BARE"
 
 // startBare starts this program again as the bare broadcaster.
-func startBare(ring int) (*process, error) {
-	return startSelf(bareName, bareEnv+"="+strconv.Itoa(ring))
+func startBare(ctx context.Context, ring int) (*process, error) {
+	return startSelf(ctx, bareName, bareEnv+"="+strconv.Itoa(ring))
 }
 
 // startSelf starts this program again as the server that the variable selects.
-func startSelf(name, variable string) (*process, error) {
+func startSelf(ctx context.Context, name, variable string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	s := &process{name: name, cmd: exec.Command(self)}
+	s := &process{ctx: ctx, name: name, cmd: exec.CommandContext(ctx, self)}
 	s.cmd.Env = append(os.Environ(), variable)
 	err = s.start()
 	return s, err

@@ -22,6 +22,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -56,7 +57,9 @@ func main() {
 	flag.StringVar(&programs.gateway, "gateway", "", "program meup-gateway to measure; built if empty")
 	flag.StringVar(&programs.agent, "agent", "", "program meup-agent to measure; built if empty")
 	flag.Parse()
-	if err := run(programs, *rate, *length, *rounds); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the program at once
+	if err := run(ctx, programs, *rate, *length, *rounds); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -64,7 +67,7 @@ func main() {
 // programs are the paths of the programs that are measured; "": one is built.
 type programs struct{ gateway, agent string }
 
-func run(p programs, rate int, length time.Duration, rounds int) (err error) {
+func run(ctx context.Context, p programs, rate int, length time.Duration, rounds int) (err error) {
 	dir, err := os.MkdirTemp("", "meup-bench-mcp-")
 	if err != nil {
 		return err
@@ -72,12 +75,11 @@ func run(p programs, rate int, length time.Duration, rounds int) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return null() }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	defer server.Close()
-	gateway, running, stop, err := p.start(dir, server.URL)
+	gateway, running, stop, err := p.start(ctx, dir, server.URL)
 	defer func() { stop() }()
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
 	direct, err := connect(ctx, server.URL)
 	if err != nil {
 		return err
@@ -104,11 +106,11 @@ func run(p programs, rate int, length time.Duration, rounds int) (err error) {
 			{&alone, &usedAlone, func() error { return call(ctx, direct, "null") }},
 			{&both, &usedCall, func() error { return call(ctx, through, "server__null") }},
 		} {
-			if _, err := measure(m.run, rate, time.Second); err != nil { // to warm up
+			if _, err := measure(ctx, m.run, rate, time.Second); err != nil { // to warm up
 				return err
 			}
 			before := processorTimes(running)
-			times, err := measure(m.run, rate, length)
+			times, err := measure(ctx, m.run, rate, length)
 			if err != nil {
 				return err
 			}
@@ -151,9 +153,9 @@ func null() *mcp.Server {
 	return s
 }
 
-// start builds and starts a gateway and a bridge to a server. stop ends them, the last
+// start builds and starts a gateway and a bridge to a server, which the end of ctx kills. stop ends them, the last
 // one first.
-func (p programs) start(dir, server string) (gateway string, running []*exec.Cmd, stop func(), err error) {
+func (p programs) start(ctx context.Context, dir, server string) (gateway string, running []*exec.Cmd, stop func(), err error) {
 	stop = func() {
 		for _, c := range slices.Backward(running) {
 			_ = c.Process.Signal(syscall.SIGTERM) // it may have ended
@@ -165,7 +167,7 @@ func (p programs) start(dir, server string) (gateway string, running []*exec.Cmd
 			continue
 		}
 		*path = filepath.Join(dir, name)
-		if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", *path, "./cmd/"+name).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", *path, "./cmd/"+name).CombinedOutput(); err != nil {
 			return "", running, stop, fmt.Errorf("build %s: %w\n%s", name, err, out)
 		}
 	}
@@ -173,7 +175,7 @@ func (p programs) start(dir, server string) (gateway string, running []*exec.Cmd
 	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		return "", running, stop, err
 	}
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", running, stop, err
 	}
@@ -183,14 +185,14 @@ func (p programs) start(dir, server string) (gateway string, running []*exec.Cmd
 		{p.gateway, "serve", "--config", file, "--listen", address, "--data", filepath.Join(dir, "data"), "--log-level", "warn"},
 		{p.agent, "bridge", "--gateway", "ws://" + address + "/ws", "--space", "bench", "--mcp-http", server},
 	} {
-		c := exec.Command(args[0], args[1:]...)
+		c := exec.CommandContext(ctx, args[0], args[1:]...)
 		c.Env, c.Stderr = append(os.Environ(), "MEUP_TOKEN=token-of-the-server"), os.Stderr
 		if err := c.Start(); err != nil {
 			return "", running, stop, err
 		}
 		running = append(running, c)
 		for range 200 {
-			if conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", address); err == nil {
+			if conn, err := new(net.Dialer).DialContext(ctx, "tcp", address); err == nil {
 				_ = conn.Close()
 				break
 			}
@@ -269,13 +271,16 @@ func chat(ctx context.Context, client *http.Client, gateway string) error {
 
 // measure runs calls at a rate, and returns how long each took from the time at which it
 // was due.
-func measure(run func() error, rate int, length time.Duration) ([]time.Duration, error) {
+func measure(ctx context.Context, run func() error, rate int, length time.Duration) ([]time.Duration, error) {
 	count := int(length.Seconds() * float64(rate))
 	times, failed := make([]time.Duration, count), make([]error, count)
 	var calls sync.WaitGroup
 	free := make(chan struct{}, inFlight)
 	began := time.Now()
 	for i := range count {
+		if ctx.Err() != nil {
+			break
+		}
 		due := began.Add(time.Duration(i) * time.Second / time.Duration(rate))
 		time.Sleep(time.Until(due))
 		free <- struct{}{}
@@ -286,6 +291,9 @@ func measure(run func() error, rate int, length time.Duration) ([]time.Duration,
 		})
 	}
 	calls.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	return times, errors.Join(failed...)
 }
 
