@@ -74,5 +74,9 @@ func (q *Request) call(ctx context.Context, name string, operation func() error)
 	if failed != nil {
 		return failed
 	}
+	var coded *protocol.Error
+	if errors.As(err, &coded) {
+		return coded // without its reason, which no client gets
+	}
 	return err
 }

@@ -80,6 +80,9 @@ func TestRequest_Fails(t *testing.T) {
 		{"refused", func([]byte) (api.Receipt, error) {
 			return api.Receipt{}, protocol.Errorf(protocol.CodeCapabilityViolation, "no")
 		}, protocol.CodeCapabilityViolation, false},
+		{"refused for a reason of the gateway", func([]byte) (api.Receipt, error) {
+			return api.Receipt{}, access.LogUnavailable(errors.New("open /var/lib/meup: a reason"))
+		}, protocol.CodeUnavailable, false},
 		{"a defect", func([]byte) (api.Receipt, error) { panic("a defect") }, protocol.CodeInternal, true},
 		{"aborted", func([]byte) (api.Receipt, error) { panic(http.ErrAbortHandler) }, protocol.CodeUnavailable, false},
 	} {
@@ -89,6 +92,9 @@ func TestRequest_Fails(t *testing.T) {
 			receipt, err := q.Send(t.Context(), "lab", protocol.Envelope{Kind: protocol.KindChat})
 			if err == nil || protocol.AsError(err).Code != c.code || !strings.HasPrefix(err.Error(), "send chat: ") || receipt.ID == "" {
 				t.Errorf("%+v, %v", receipt, err)
+			}
+			if strings.Contains(err.Error(), "a reason") {
+				t.Errorf("the client gets what is for the log: %v", err)
 			}
 			if (log.Len() > 0) != c.logged {
 				t.Errorf("log: %s", log.String())
