@@ -36,6 +36,9 @@ const (
 	maxOpenTables = 64
 	// maxUnwritten bounds how much waits to be written to disk, in full memtables.
 	maxUnwritten = 8
+	// syncInterval is the least time between two syncs of a log, which compete with those
+	// of the spaces' logs. A commit waits so long to be written, unless a block is full.
+	syncInterval = 100 * time.Millisecond
 	// closeTimeout bounds how long Close waits for the disk. Rows that are not written
 	// then are derived again.
 	closeTimeout = 3 * time.Second
@@ -64,7 +67,7 @@ type Schema struct {
 	// are not on disk, usually less than this; with one, it is what the next Open reads
 	// of the log.
 	MemTableBytes uint64
-	// Log has a write-ahead log. [DB.Commit] starts to sync it; other commits are written
+	// Log has a write-ahead log. [DB.Commit] starts to sync it, at most every 100 ms; other commits are written
 	// when a block of it is full, so a kill costs the last 32 kB of them.
 	Log  bool
 	Tune func(*pebble.Options) // sets further options
@@ -164,6 +167,7 @@ func (db *DB) storeOptions(fs vfs.FS, s *Scheduler) *pebble.Options {
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 		Logger:                     storeLogger{db},
 	}
+	opts.WALMinSyncInterval = func() time.Duration { return syncInterval }
 	opts.Experimental.CompactionScheduler = s
 	opts.EventListener = &pebble.EventListener{
 		DataCorruption:  func(pebble.DataCorruptionInfo) { db.damaged.Store(true) },

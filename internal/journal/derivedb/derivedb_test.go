@@ -10,8 +10,11 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -486,6 +489,36 @@ func TestCommit_Crash(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCommit_Syncs checks that commits in a short time have few syncs together, and that the
+// last of them is synced too.
+func TestCommit_Syncs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var syncs atomic.Int32
+		mem := vfs.NewCrashableMem()
+		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if strings.HasSuffix(op.Path, ".log") && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo) {
+				syncs.Add(1)
+			}
+			return nil
+		}))
+		db := openLogged(t, fs)
+		before := syncs.Load()
+		for i := range 20 {
+			commit(t, db, i, i+1)
+			synctest.Wait() // it is synced, if that is started at once
+		}
+		time.Sleep(syncInterval)
+		synctest.Wait()
+		if n := syncs.Load() - before; n > 2 {
+			t.Errorf("%d syncs of 20 commits at one time", n)
+		}
+		expectBeginning(t, openLogged(t, mem.CrashClone(vfs.CrashCloneCfg{})), 20)
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestCommit_LogFails checks that a database whose log cannot be created, written or
