@@ -88,6 +88,7 @@ type DB struct {
 	log     *slog.Logger
 	damaged atomic.Bool
 	walFS   *walFS // nil: there is no log
+	retries *retryFS
 
 	access sync.RWMutex // held for writing while the store is closed
 	store  *pebble.DB   // nil: closed
@@ -126,7 +127,8 @@ func Open(s Schema, o Options) (*DB, error) {
 var keyVersion = []byte("v")
 
 func open(s Schema, o Options) (*DB, error) {
-	db := &DB{schema: s, log: o.Logger}
+	db := &DB{schema: s, log: o.Logger, retries: &retryFS{FS: o.FS}}
+	o.FS = db.retries
 	var opened atomic.Bool
 	compactions := NewScheduler(opened.Load)
 	if s.Log {
@@ -170,8 +172,11 @@ func (db *DB) storeOptions(fs vfs.FS, s *Scheduler) *pebble.Options {
 	opts.WALMinSyncInterval = func() time.Duration { return syncInterval }
 	opts.Experimental.CompactionScheduler = s
 	opts.EventListener = &pebble.EventListener{
-		DataCorruption:  func(pebble.DataCorruptionInfo) { db.damaged.Store(true) },
-		BackgroundError: func(err error) { db.log.Debug("background work will be tried again", "error", db.Failed(err)) },
+		DataCorruption: func(pebble.DataCorruptionInfo) { db.damaged.Store(true) },
+		BackgroundError: func(err error) {
+			db.retries.failed.Store(time.Now().UnixNano())
+			db.log.Debug("background work will be tried again", "error", db.Failed(err))
+		},
 	}
 	if db.schema.Tune != nil {
 		db.schema.Tune(opts)

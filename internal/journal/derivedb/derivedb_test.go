@@ -576,6 +576,43 @@ func TestCommit_LogFails(t *testing.T) {
 	}
 }
 
+// TestFlush_Retried checks that a flush is tried again after a pause while the disk is full, and
+// succeeds when there is room.
+func TestFlush_Retried(t *testing.T) {
+	for name, kind := range map[string]errorfs.OpKind{"create": errorfs.OpCreate, "write": errorfs.OpFileWrite} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var tries atomic.Int32
+				var room atomic.Bool
+				fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+					if room.Load() || op.Kind != kind || !strings.HasSuffix(op.Path, ".sst") {
+						return nil
+					}
+					if tries.Add(1) == 1000 {
+						room.Store(true) // they never pause
+					}
+					return syscall.ENOSPC
+				}))
+				db := openLogged(t, fs)
+				commit(t, db, 0, 10)
+				flushed, err := db.Store().AsyncFlush()
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * retryInterval)
+				if n := tries.Load(); n < 2 || n > 11 {
+					t.Errorf("%d tries in 10 intervals", n)
+				}
+				room.Store(true)
+				<-flushed
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 // TestStartFlush_Logged checks that rows that the log has are not flushed.
 func TestStartFlush_Logged(t *testing.T) {
 	db := openLogged(t, vfs.NewMem())
