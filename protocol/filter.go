@@ -34,6 +34,9 @@ const (
 	maxDecided           = 256  // kinds with a cached decision
 )
 
+// slowKinds is the number of kind patterns from which on a Matcher is slow: the worst globs take a microsecond each.
+const slowKinds = 16
+
 // Matcher is a compiled filter. A nil *Matcher selects all envelopes. It is
 // safe for concurrent use.
 type Matcher struct {
@@ -141,6 +144,9 @@ func (m *Matcher) Filter() Filter {
 	}
 	return m.filter
 }
+
+// Slow reports whether a match can take more than some microseconds.
+func (m *Matcher) Slow() bool { return m != nil && (m.decided != nil || len(m.kinds) > slowKinds) }
 
 // Match reports whether the filter selects the envelope. The caller handles the
 // envelopes that no filter may hide.

@@ -200,8 +200,8 @@ type Polled int
 // Results of Member.Poll.
 const (
 	Asleep    Polled = iota // nothing to write: the member sleeps until it is woken
-	Ready                   // the delivery is to be written
-	NeedsRead               // the next entries are in the journal, which may block
+	Ready                   // the delivery is to be written; it can be empty: the member sees nothing of what it read
+	NeedsRead               // the next entries are in the journal, which may block, or need a long time to select
 )
 
 // Next waits until there is something to write and fills d with it. The Entries
@@ -223,11 +223,16 @@ func (m *Member) Next(ctx context.Context, d *Delivery) error {
 
 // Poll fills d with what there is to write. If there is nothing, the member sleeps from then on,
 // and the function of OnWake is called once when there is. It blocks only on the journal, and only
-// if mayRead. Only the member's writer may call it.
+// if mayRead. If not, it looks at a bounded number of entries. Only the member's writer may call it.
 //
 // A member that reads the journal gets its control frames in a separate delivery
 // first, since they do not depend on the log.
 func (m *Member) Poll(ctx context.Context, d *Delivery, mayRead bool) Polled {
+	if !mayRead && m.matcher.Load().Slow() {
+		m.writer.Store(writerWoken) // nothing was looked at, so it must not sleep
+		d.Release()
+		return NeedsRead
+	}
 	for {
 		m.writer.Store(writerActive) // what came before is seen below
 		d.Notified = m.notified.Load() && m.notified.Swap(false)
@@ -235,24 +240,28 @@ func (m *Member) Poll(ctx context.Context, d *Delivery, mayRead bool) Polled {
 		d.Entries, d.Seq = d.Entries[:0], m.seq
 		atOnce := d.Close != nil && d.Close.Now
 		m.controlFirst = !atOnce && m.behind && !m.controlFirst && len(d.Control) > 0
-		ending := d.Close != nil
+		ending, unread := d.Close != nil, false
 		switch {
 		case atOnce:
 		case m.controlFirst:
 			d.Close = nil // after the entries in the journal
 		default:
 			d.borrow()
-			m.readEntries(ctx, d, mayRead)
+			unread = m.readEntries(ctx, d, mayRead)
 			m.deferClose(d)
 		}
+		if unread {
+			d.Close = nil // after the entries that were not read
+		}
 		m.postponed = ending && d.Close == nil
-		if !d.Empty() {
+		switch {
+		case !d.Empty():
 			return Ready
-		}
-		if !mayRead && m.behind && !m.space.now().Before(m.retryAt) {
+		case unread && m.behind:
 			return NeedsRead
-		}
-		if m.sleep() {
+		case unread:
+			return Ready
+		case m.sleep():
 			d.Release()
 			return Asleep
 		}

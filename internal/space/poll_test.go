@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -171,5 +172,108 @@ func TestPoll_NoWakeIsLost(t *testing.T) {
 		if len(woken) > 0 {
 			t.Fatal("woken twice for one sleep")
 		}
+	}
+}
+
+// A close waits for the entries before it that are in the journal.
+func TestPoll_CloseAfterTheJournal(t *testing.T) {
+	for name, c := range map[string]struct {
+		closing  space.Closing
+		entries  int
+		filtered bool
+	}{
+		"all entries": {closing: space.Closing{Code: protocol.CloseNormal}, entries: 20},
+		"up to one":   {closing: space.Closing{Code: protocol.CloseKicked, UpTo: 20}, entries: 20},
+		"now":         {closing: space.Closing{Code: protocol.CloseIdle, Now: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, rights{"alice": {"*"}, "bob": {"*"}}, func(s *space.Services) {
+				s.Journal, s.RingEntries = journal.NewMemory(journal.MemoryOptions{}), 4
+			})
+			bob, _ := r.joinPolled(space.JoinOptions{ID: "bob"})
+			var d space.Delivery
+			if got := bob.Poll(t.Context(), &d, false); got != space.Ready || !bob.Sleep() {
+				t.Fatalf("poll: %v, without the welcome", got)
+			}
+			for i := range 20 { // more than the ring has
+				r.must("alice", chat(fmt.Sprint("c", i)))
+			}
+			bob.Close(c.closing)
+			entries := 0
+			for mayRead := false; ; {
+				got := bob.Poll(t.Context(), &d, mayRead)
+				entries += len(d.Entries)
+				if got == space.Ready && d.Close != nil {
+					break
+				}
+				if got == space.Asleep || bob.Sleep() {
+					t.Fatalf("it sleeps with a close to send, after %d entries", entries)
+				}
+				mayRead = mayRead || got == space.NeedsRead
+			}
+			if entries != c.entries {
+				t.Errorf("%d entries before the close, want %d", entries, c.entries)
+			}
+		})
+	}
+}
+
+// A writer of many members is not held up by the entries that one of them does not see.
+func TestPoll_LooksAtABoundedNumberOfEntries(t *testing.T) {
+	r := open(t, rights{"alice": {"*"}, "bob": {"*"}}, nil)
+	bob, woken := r.joinPolled(space.JoinOptions{ID: "bob", Filter: protocol.Filter{From: []protocol.ParticipantID{"carol"}}})
+	var d space.Delivery
+	if got := bob.Poll(t.Context(), &d, false); got != space.Ready || !bob.Sleep() {
+		t.Fatalf("poll: %v, without the welcome", got)
+	}
+	for i := range 600 {
+		r.must("alice", chat(fmt.Sprint("c", i)))
+	}
+	r.must("alice", `{"id":"seen","kind":"chat","to":["bob"],"payload":{"message":"x"}}`)
+	bob.Close(space.Closing{Code: protocol.CloseNormal})
+	if len(woken) != 1 {
+		t.Fatalf("woken %d times", len(woken))
+	}
+	for range 2 {
+		if got := bob.Poll(t.Context(), &d, false); got != space.Ready || !d.Empty() || bob.Sleep() {
+			t.Fatalf("poll: %v with %d entries and close %v", got, len(d.Entries), d.Close)
+		}
+	}
+	if got := bob.Poll(t.Context(), &d, false); got != space.Ready || len(d.Entries) != 1 || d.Close != nil || bob.Sleep() {
+		t.Fatalf("poll: %v with %d entries and close %v", got, len(d.Entries), d.Close)
+	}
+	if got := bob.Poll(t.Context(), &d, false); got != space.Ready || d.Close == nil {
+		t.Errorf("poll: %v without the close", got)
+	}
+}
+
+// A filter that can take milliseconds for an entry is not matched by a writer of many members.
+func TestPoll_SlowFilter(t *testing.T) {
+	for name, kinds := range map[string][]string{
+		"expression":    {"/^chat$/"},
+		"many patterns": {"a*", "b*", "c*", "d*", "e*", "f*", "g*", "h*", "i*", "j*", "k*", "l*", "m*", "n*", "o*", "p*", "chat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, rights{"alice": {"*"}, "bob": {"*"}}, nil)
+			bob, woken := r.joinPolled(space.JoinOptions{ID: "bob", Filter: protocol.Filter{Kinds: kinds}})
+			var d space.Delivery
+			if got := bob.Poll(t.Context(), &d, true); got != space.Ready || !bob.Sleep() {
+				t.Fatalf("poll: %v, without the welcome", got)
+			}
+			r.must("alice", chat("c"))
+			if len(woken) != 1 {
+				t.Fatalf("woken %d times", len(woken))
+			}
+			if got := bob.Poll(t.Context(), &d, false); got != space.NeedsRead || !d.Empty() {
+				t.Errorf("poll: %v with %d entries", got, len(d.Entries))
+			}
+			if got := bob.Poll(t.Context(), &d, true); got != space.Ready || len(d.Entries) != 1 || !bob.Sleep() {
+				t.Errorf("poll: %v with %d entries", got, len(d.Entries))
+			}
+			bob.Ping()
+			if got := bob.Poll(t.Context(), &d, false); got != space.NeedsRead || bob.Sleep() {
+				t.Errorf("poll: %v, and it sleeps with a ping to send", got)
+			}
+		})
 	}
 }

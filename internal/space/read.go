@@ -9,12 +9,13 @@ import (
 )
 
 // readEntries reads from the cursor on, from the ring or the journal, until it
-// has an entry that the member may see, or reaches the head. It reads the journal if mayRead.
-func (m *Member) readEntries(ctx context.Context, d *Delivery, mayRead bool) {
+// has an entry that the member may see, or reaches the head. Unless mayRead, it does not read the journal, and the
+// ring once. It reports whether it ended without an entry where there may be more.
+func (m *Member) readEntries(ctx context.Context, d *Delivery, mayRead bool) (unread bool) {
 	for len(d.Entries) == 0 {
 		if m.behind {
 			if !m.catchUp(ctx, d, mayRead) {
-				return
+				return !mayRead && !m.space.now().Before(m.retryAt)
 			}
 			continue
 		}
@@ -24,7 +25,7 @@ func (m *Member) readEntries(ctx context.Context, d *Delivery, mayRead bool) {
 			continue
 		}
 		if pos == m.pos {
-			return
+			return false
 		}
 		first := m.pos
 		m.pos = pos
@@ -33,7 +34,11 @@ func (m *Member) readEntries(ctx context.Context, d *Delivery, mayRead bool) {
 		if pos > m.live {
 			m.live, m.lives = pos, lives
 		}
+		if !mayRead {
+			return len(d.Entries) == 0
+		}
 	}
+	return false
 }
 
 // filterVisible keeps, in place, the entries that are new to the member and

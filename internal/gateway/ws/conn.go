@@ -204,9 +204,10 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // tryFrames sends the frames of a batch with one system call and without waiting. It reports whether
 // all were written; if not, finishFrames is to be called, for the rest or for the error. If a part was written,
-// the connection stays locked until then, since nothing may come between the two.
+// the connection stays locked until then, since nothing may come between the two. It leaves everything if the
+// connection is closing, since the deadline may have passed.
 func (c *conn) tryFrames(b *batch) bool {
-	if c.raw == nil || !c.mu.TryLock() {
+	if c.raw == nil || c.expedited.Load() || !c.mu.TryLock() {
 		return false
 	}
 	if err := c.raw.Write(b.toSocket); err != nil {

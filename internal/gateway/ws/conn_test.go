@@ -320,3 +320,26 @@ func FuzzJoin(f *testing.F) {
 		}
 	})
 }
+
+// What is written to a connection that is closing has a deadline of its own: the one that was set before may have
+// passed while the session was queued.
+func TestFrames_AfterTheDeadlineOfAClose(t *testing.T) {
+	server, client := tcpPair(t)
+	c := newConn(server, nil)
+	c.expediteClose()
+	if err := c.SetWriteDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	b := newBatch()
+	defer b.free()
+	b.frames = net.Buffers{[]byte("last")}
+	if !c.tryFrames(b) {
+		if err := c.finishFrames(b, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]byte, 4)
+	if _, err := io.ReadFull(client, got); err != nil || string(got) != "last" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
