@@ -11,7 +11,7 @@ import (
 
 // schema describes the database. Its version is the one of the format and of the tokens.
 var schema = derivedb.Schema{
-	Name: "search index", Version: "1", MemTableBytes: 8 << 20, Log: true,
+	Name: "search index", Version: "1", MemTableBytes: 8 << 20,
 	Tune: func(o *pebble.Options) {
 		o.Merger = &postingsMerger
 		o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })

@@ -17,7 +17,7 @@ import (
 const bloomBits = 10
 
 var turnSchema = derivedb.Schema{
-	Name: "index of turns", Version: "1", MemTableBytes: 4 << 20, Log: true,
+	Name: "index of turns", Version: "1", MemTableBytes: 4 << 20,
 	Tune: func(o *pebble.Options) {
 		for i := range o.Levels {
 			o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)

@@ -235,9 +235,12 @@ func (c *conn) finishFrames(b *batch, timeout time.Duration) error {
 		return err
 	}
 	var err error
-	if c.raw == nil {
+	switch {
+	case len(b.frames) == 1:
+		_, err = c.Conn.Write(b.frames[0])
+	case c.raw == nil:
 		_, err = c.Conn.Write(bytes.Join(b.frames, nil))
-	} else {
+	default:
 		_, err = b.frames.WriteTo(c.Conn)
 	}
 	return errors.Join(err, c.setWriteDeadline(time.Time{})) // one that has passed would fail the next tryFrames

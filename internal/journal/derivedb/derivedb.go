@@ -2,8 +2,8 @@
 // database.
 //
 // The data can be derived again. So a write does not wait for the disk, and a database that
-// is missing, damaged or of another version is begun again. The write-ahead log of a
-// database, if it has one, bounds what has to be derived again after a crash; where the log
+// is missing, damaged or of another version is begun again. Its write-ahead log
+// bounds what has to be derived again after a crash; where the log
 // cannot be written, the database goes on without it. Only a write that fills a memtable
 // waits, for the log of that one to be synced.
 //
@@ -63,14 +63,10 @@ func IsNewer(err error) bool {
 type Schema struct {
 	Name    string // in texts, such as "search index"
 	Version string // a database of another version is begun again
-	// MemTableBytes is the size of a memtable. Without a log, a crash loses the rows that
-	// are not on disk, usually less than this; with one, it is what the next Open reads
-	// of the log.
+	// MemTableBytes is the size of a memtable: what the next Open reads of the log, and what a crash
+	// loses if the log could not be written.
 	MemTableBytes uint64
-	// Log has a write-ahead log. [DB.Commit] starts to sync it, at most every 100 ms; other commits are written
-	// when a block of it is full, so a kill costs the last 32 kB of them.
-	Log  bool
-	Tune func(*pebble.Options) // sets further options
+	Tune          func(*pebble.Options) // sets further options
 }
 
 // Options configures a DB.
@@ -87,7 +83,7 @@ type DB struct {
 	schema  Schema
 	log     *slog.Logger
 	damaged atomic.Bool
-	walFS   *walFS // nil: there is no log
+	walFS   *walFS
 	retries *retryFS
 
 	access sync.RWMutex // held for writing while the store is closed
@@ -131,13 +127,10 @@ func open(s Schema, o Options) (*DB, error) {
 	o.FS = db.retries
 	var opened atomic.Bool
 	compactions := NewScheduler(opened.Load)
-	if s.Log {
-		db.walFS = &walFS{FS: o.FS, failed: func(err error) {
-			o.Logger.Warn("the log of the "+s.Name+" cannot be written; until the next start, more of it may be lost in a crash", "error", err)
-		}}
-		o.FS = db.walFS
-	}
-	store, err := pebble.Open(o.Dir, db.storeOptions(o.FS, compactions))
+	db.walFS = &walFS{FS: o.FS, failed: func(err error) {
+		o.Logger.Warn("the log of the "+s.Name+" cannot be written; until the next start, more of it may be lost in a crash", "error", err)
+	}}
+	store, err := pebble.Open(o.Dir, db.storeOptions(db.walFS, compactions))
 	if err != nil {
 		compactions.Unregister()
 		if IsNewer(err) {
@@ -149,7 +142,7 @@ func open(s Schema, o Options) (*DB, error) {
 	found, err := Get(store, keyVersion)
 	switch {
 	case err == nil && found == nil:
-		err = store.Set(keyVersion, []byte(s.Version), pebble.NoSync)
+		err = begin(store, s.Version)
 	case err == nil && string(found) != s.Version:
 		err = fmt.Errorf("%w: it has version %q, this program has %q", errVersion, found, s.Version)
 	}
@@ -160,10 +153,27 @@ func open(s Schema, o Options) (*DB, error) {
 	return db, nil
 }
 
+// begin writes the version, which is the first row of a database. Rows without one are what a log had that
+// followed on lost tables.
+func begin(store *pebble.DB, version string) error {
+	rows, err := store.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // its error is that of rows
+	if rows.First() {
+		return fmt.Errorf("%w: its beginning is missing", ErrDamaged)
+	}
+	if err := rows.Error(); err != nil {
+		return err
+	}
+	return store.Set(keyVersion, []byte(version), pebble.NoSync)
+}
+
 func (db *DB) storeOptions(fs vfs.FS, s *Scheduler) *pebble.Options {
 	opts := &pebble.Options{
 		FS: fs, CacheSize: cacheBytes, MemTableSize: db.schema.MemTableBytes, MaxOpenFiles: maxOpenTables,
-		DisableWAL: !db.schema.Log, FormatMajorVersion: pebble.FormatNewest,
+		FormatMajorVersion: pebble.FormatNewest,
 		// A write never waits for the disk; see Full.
 		MemTableStopWritesThreshold: math.MaxInt32, L0StopWritesThreshold: math.MaxInt32,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
@@ -221,22 +231,18 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Commit commits a batch, which must not be used again. The log, if
-// there is one, is written and synced in the background, in the order of the commits.
+// Commit commits a batch, which must not be used again. The log is written and synced in the background, in
+// the order of the commits, at most every 100 ms. What others commit by With, without a sync, is written when a
+// block of the log is full, so a kill costs the last 32 kB of it.
 func (db *DB) Commit(b *pebble.Batch) error {
-	return db.With(func(store *pebble.DB) error {
-		if db.schema.Log {
-			return store.ApplyNoSyncWait(b, pebble.Sync)
-		}
-		return store.Apply(b, pebble.NoSync)
-	})
+	return db.With(func(store *pebble.DB) error { return store.ApplyNoSyncWait(b, pebble.Sync) })
 }
 
-// StartFlush starts to write committed rows to disk, unless the log has them. It does not
+// StartFlush starts to write committed rows to disk, unless the log has them, which it does until it fails. It does not
 // wait for the disk.
 func (db *DB) StartFlush() error {
 	return db.With(func(store *pebble.DB) error {
-		if db.walFS != nil && !db.walFS.broken.Load() {
+		if !db.walFS.broken.Load() {
 			return nil
 		}
 		_, err := store.AsyncFlush()

@@ -82,9 +82,6 @@ func TestOpen_BegunAgain(t *testing.T) {
 	for name, harm := range map[string]func(*testing.T, vfs.FS){
 		"another version": func(t *testing.T, fs vfs.FS) {
 			db := openDB(t, fs)
-			if err := db.Store().Set(keyVersion, []byte("1"), nil); err == nil {
-				t.Error("a row was synced without a log")
-			}
 			if err := errors.Join(db.Store().Set(keyVersion, []byte("1"), pebble.NoSync), db.Close()); err != nil {
 				t.Fatal(err)
 			}
@@ -104,8 +101,13 @@ func TestOpen_BegunAgain(t *testing.T) {
 		"damaged manifest":   func(t *testing.T, fs vfs.FS) { files(t, fs, "MANIFEST", overwrite(t, fs)) },
 		"no tables any more": func(t *testing.T, fs vfs.FS) { files(t, fs, ".sst", fs.Remove) },
 		"no table of some":   func(t *testing.T, fs vfs.FS) { removeOne(t, fs) },
-		"no manifest":        func(t *testing.T, fs vfs.FS) { files(t, fs, "MANIFEST", fs.Remove) },
-		"no files any more":  func(t *testing.T, fs vfs.FS) { files(t, fs, "", fs.Remove) },
+		"no beginning": func(t *testing.T, fs vfs.FS) {
+			db := openDB(t, fs)
+			if err := errors.Join(db.Store().Delete(keyVersion, pebble.NoSync), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"no files any more": func(t *testing.T, fs vfs.FS) { files(t, fs, "", fs.Remove) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs := vfs.NewMem()
@@ -122,6 +124,16 @@ func TestOpen_BegunAgain(t *testing.T) {
 			}
 			expectBegunAgain(t, fs, db)
 		})
+	}
+}
+
+// TestOpen_NoManifest checks that a database without its list of tables has all rows, of its logs, or none.
+func TestOpen_NoManifest(t *testing.T) {
+	fs := vfs.NewMem()
+	fill(t, fs)
+	files(t, fs, "MANIFEST", fs.Remove)
+	if n, err := read(openDB(t, fs)); err != nil || n != 0 && n != 2000 {
+		t.Errorf("%d rows, %v", n, err)
 	}
 }
 
@@ -421,12 +433,12 @@ func TestOpen_CompactionWaits(t *testing.T) {
 	}
 }
 
-// logged has a log, and memtables so small that there are several logs.
-var logged = Schema{Name: "index of tests", Version: "2", MemTableBytes: 64 << 10, Log: true}
+// small has memtables so small that there are several logs.
+var small = Schema{Name: "index of tests", Version: "2", MemTableBytes: 64 << 10}
 
-func openLogged(t *testing.T, fs vfs.FS) *DB {
+func openSmall(t *testing.T, fs vfs.FS) *DB {
 	t.Helper()
-	db, err := Open(logged, Options{Dir: dir, FS: fs})
+	db, err := Open(small, Options{Dir: dir, FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +484,7 @@ func TestCommit_Crash(t *testing.T) {
 	}{{"killed", 100}, {"power failure", 0}, {"power failure while data is written", 50}} {
 		t.Run(test.name, func(t *testing.T) {
 			fs := vfs.NewCrashableMem()
-			db := openLogged(t, fs)
+			db := openSmall(t, fs)
 			for round := range 10 {
 				commit(t, db, 50*round, 50*round+50)
 				if test.unsynced == 100 {
@@ -485,7 +497,7 @@ func TestCommit_Crash(t *testing.T) {
 				if test.unsynced == 100 {
 					least = 50*round + 50
 				}
-				expectBeginning(t, openLogged(t, crashed), least)
+				expectBeginning(t, openSmall(t, crashed), least)
 			}
 		})
 	}
@@ -503,7 +515,7 @@ func TestCommit_Syncs(t *testing.T) {
 			}
 			return nil
 		}))
-		db := openLogged(t, fs)
+		db := openSmall(t, fs)
 		before := syncs.Load()
 		for i := range 20 {
 			commit(t, db, i, i+1)
@@ -514,7 +526,7 @@ func TestCommit_Syncs(t *testing.T) {
 		if n := syncs.Load() - before; n > 2 {
 			t.Errorf("%d syncs of 20 commits at one time", n)
 		}
-		expectBeginning(t, openLogged(t, mem.CrashClone(vfs.CrashCloneCfg{})), 20)
+		expectBeginning(t, openSmall(t, mem.CrashClone(vfs.CrashCloneCfg{})), 20)
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
@@ -547,7 +559,7 @@ func TestCommit_LogFails(t *testing.T) {
 				if from == 0 {
 					broken.On()
 				}
-				db, err := Open(logged, Options{Dir: dir, FS: errorfs.Wrap(mem, &broken), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				db, err := Open(small, Options{Dir: dir, FS: errorfs.Wrap(mem, &broken), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -557,7 +569,7 @@ func TestCommit_LogFails(t *testing.T) {
 				commit(t, db, from, 300)
 				expectBeginning(t, db, 300)
 				crashed := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: randv2.New(randv2.NewPCG(1, 1))})
-				expectBeginning(t, openLogged(t, crashed), 0)
+				expectBeginning(t, openSmall(t, crashed), 0)
 				broken.Off() // the log stays without its end
 				commit(t, db, 300, 310)
 				if err := db.StartFlush(); err != nil {
@@ -570,7 +582,7 @@ func TestCommit_LogFails(t *testing.T) {
 					t.Errorf("%d warnings:\n%s", n, log.String())
 				}
 				crashed = mem.CrashClone(vfs.CrashCloneCfg{})
-				expectBeginning(t, openLogged(t, crashed), 310)
+				expectBeginning(t, openSmall(t, crashed), 310)
 			})
 		}
 	}
@@ -593,7 +605,7 @@ func TestFlush_Retried(t *testing.T) {
 					}
 					return syscall.ENOSPC
 				}))
-				db := openLogged(t, fs)
+				db := openSmall(t, fs)
 				commit(t, db, 0, 10)
 				flushed, err := db.Store().AsyncFlush()
 				if err != nil {
@@ -615,7 +627,7 @@ func TestFlush_Retried(t *testing.T) {
 
 // TestStartFlush_Logged checks that rows that the log has are not flushed.
 func TestStartFlush_Logged(t *testing.T) {
-	db := openLogged(t, vfs.NewMem())
+	db := openSmall(t, vfs.NewMem())
 	commit(t, db, 0, 1)
 	flushes := db.Store().Metrics().Flush.Count
 	if err := db.StartFlush(); err != nil {
