@@ -222,11 +222,11 @@ func (f *sendFlags) draft(env *program.Environment, in io.Reader, args []string)
 	if err != nil {
 		return e, err
 	}
-	payload := protocol.AppendString([]byte(`{"message":`), text)
+	e.Payload = protocol.AppendString([]byte(`{"message":`), text)
 	if f.session != "" {
-		payload = protocol.AppendString(append(payload, `,"session_id":`...), f.session)
+		e.Payload = protocol.AppendString(append(e.Payload, `,"session_id":`...), f.session)
 	}
-	e.Payload = append(payload, '}')
+	e.Payload = append(e.Payload, '}')
 	return e, nil
 }
 

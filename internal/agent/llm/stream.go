@@ -120,7 +120,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	if s.left < 0 {
 		return 0, fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxAnswer>>20)
 	}
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return n, err
 	}
 	err = s.explain(err)

@@ -92,7 +92,7 @@ func (p *pageWriter) flush() bool {
 		deadline = p.end
 	}
 	_ = http.NewResponseController(p.w).SetWriteDeadline(deadline) // fails only for a recorder in a test
-	_, err := p.w.Write(p.buf)                                     //nolint:gosec // JSON, and its type says so
+	_, err := p.w.Write(p.buf)
 	p.buf = p.buf[:0]
 	return err == nil
 }

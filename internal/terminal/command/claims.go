@@ -158,9 +158,9 @@ func listClaims(c *cobra.Command, s *connect.Settings, asJSON bool) error {
 		}
 		fmt.Fprintf(out, "%s  %s until %s", termsafe.Words(what), termsafe.Words(string(x.By)), x.ExpiresAt.Local().Format(time.DateTime))
 		if x.Reason != "" {
-			out.WriteString("  " + termsafe.Cut(termsafe.Words(x.Reason), 200))
+			fmt.Fprint(out, "  "+termsafe.Cut(termsafe.Words(x.Reason), 200))
 		}
-		out.WriteByte('\n')
+		fmt.Fprintln(out)
 	}
 	return out.Flush()
 }

@@ -316,7 +316,7 @@ func errorCodes(t *testing.T) map[string]string {
 			if !ok || of.Name != "Code" {
 				return true
 			}
-			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value) //nolint:forcetypeassert // else the test fails
+			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Fatal(err)
 			}
