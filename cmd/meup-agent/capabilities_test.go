@@ -49,7 +49,6 @@ func TestNeeds(t *testing.T) {
 // TestRun_MissingCapabilities checks that the program logs missing capabilities
 // at startup, without the capability to propose if it is not to propose.
 func TestRun_MissingCapabilities(t *testing.T) {
-	g := meuptest.Start(t, strings.Replace(config, `"mcp/*"]`, `mcp.request, mcp.response, "stream/*"]`, 1))
 	for name, c := range map[string]struct {
 		args []string
 		want int
@@ -58,6 +57,7 @@ func TestRun_MissingCapabilities(t *testing.T) {
 		"not proposing": {[]string{"--proposal-timeout", "0"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := meuptest.Start(t, strings.Replace(config, `"mcp/*"]`, `mcp.request, mcp.response, "stream/*"]`, 1))
 			ctx, alice, p := together(t, g, "run", c.args...)
 			if _, err := alice.Send(ctx, protocol.Envelope{Kind: protocol.KindParticipantShutdown, To: []protocol.ParticipantID{"helper"}}); err != nil {
 				t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,7 +66,8 @@ func together(t *testing.T, g *meuptest.Gateway, command string, args ...string)
 	t.Cleanup(func() { _ = alice.Close() })
 	p := start(t, g, "helper-token", command, args...)
 	await(ctx, t, alice, func(env *protocol.Envelope) bool {
-		return env.Kind == protocol.KindSystemPresence && strings.Contains(string(env.Payload), `"helper"`)
+		var p protocol.Presence // an earlier process may leave meanwhile
+		return env.Kind == protocol.KindSystemPresence && json.Unmarshal(env.Payload, &p) == nil && p.Event == protocol.PresenceJoin && p.Participant.ID == "helper"
 	})
 	return ctx, alice, p
 }
