@@ -111,7 +111,7 @@ func (s *Suite) welcome(ctx context.Context, name string) (protocol.Welcome, err
 	if err != nil {
 		return protocol.Welcome{}, err
 	}
-	defer p.cut()
+	defer p.leave()
 	frame, err := p.next(ctx)
 	if err != nil {
 		return protocol.Welcome{}, err
@@ -170,7 +170,7 @@ func (s *Suite) Run(ctx context.Context, v *vector.Vector) error {
 	g.vars["max"] = s.you["b"].Limits.MessageBytes
 	defer func() {
 		for _, p := range g.peers {
-			p.cut()
+			p.leave()
 		}
 	}()
 	for _, step := range v.Steps {

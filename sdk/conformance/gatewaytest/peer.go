@@ -80,6 +80,13 @@ func (p *peer) read(ctx context.Context) {
 	}
 }
 
+// leave ends the connection, after the gateway has answered its close frame: what a gateway does when it notices the
+// end, such as forgetting the tools of the participant, does not come in the midst of the next script.
+func (p *peer) leave() {
+	_ = p.ws.Close(websocket.StatusNormalClosure, "") // an error: the connection has ended otherwise
+	p.cut()
+}
+
 // cut ends the connection without a close frame.
 func (p *peer) cut() {
 	_ = p.ws.CloseNow()
