@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // TestMain lets the test binary be the servers that it starts.
@@ -161,7 +159,7 @@ func TestFrameSizes(t *testing.T) {
 	if n := len(thought()); n != 400 {
 		t.Errorf("a thought of %d bytes", n)
 	}
-	f := wire.ClientFrames(make([]byte, 70_000), 1)
+	f := clientFrames(make([]byte, 70_000), 1)
 	if n := binary.BigEndian.Uint64(f[2:]); n != 70_000 || f[1] != 0xFF {
 		t.Errorf("length %d", n)
 	}

@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
-
-	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // conn is one client connection: a socket outside Go's own poller, so that one
@@ -23,7 +21,7 @@ type conn struct {
 	id    int // assigned by the caller
 	space string
 	scan  interface {
-		Feed(block []byte, bodies bool, visit func(op byte, body []byte))
+		feed(block []byte, bodies bool, visit func(op byte, body []byte))
 	}
 	rest []byte // read after the welcome, not scanned yet
 
@@ -53,9 +51,9 @@ func (s *process) connect(at seat) (*conn, error) {
 	c := &conn{fd: fd, space: at.space}
 	switch s.name {
 	case jetStreamName, jetStreamCoreName:
-		c.scan, c.acknowledges, err = &wire.NATS{}, true, c.openNATS(addr, s.name == jetStreamName)
+		c.scan, c.acknowledges, err = &natsReader{}, true, c.openNATS(addr, s.name == jetStreamName)
 	default:
-		c.scan, err = &wire.WebSocket{}, c.open(addr, path(at.space, at.query), token(at.participant))
+		c.scan, err = &webSocketReader{}, c.open(addr, path(at.space, at.query), token(at.participant))
 	}
 	if err != nil {
 		c.close()
@@ -67,9 +65,9 @@ func (s *process) connect(at seat) (*conn, error) {
 // encode returns n equal messages to the space of the connection.
 func (c *conn) encode(body []byte, n int) []byte {
 	if c.acknowledges {
-		return wire.NATSFrames(c.natsSubject(), c.natsAcks(), body, n)
+		return natsFrames(c.natsSubject(), c.natsAcks(), body, n)
 	}
-	return wire.ClientFrames(body, n)
+	return clientFrames(body, n)
 }
 
 func (c *conn) dial(addr netip.AddrPort) error {
@@ -110,7 +108,7 @@ func (c *conn) open(addr netip.AddrPort, path, token string) error {
 		if status, _, _ := strings.Cut(string(head), "\r\n"); !strings.Contains(status, " 101 ") {
 			return fmt.Errorf("%s: %.300s", status, rest)
 		}
-		if size := wire.WholeFrame(rest); size > 0 {
+		if size := wholeFrame(rest); size > 0 {
 			c.rest = rest[size:]
 			return syscall.SetNonblock(c.fd, true)
 		}
@@ -222,13 +220,13 @@ func (p *poller) receive(c *conn, visit frameHandler) error {
 
 func (c *conn) received(block []byte, visit frameHandler) error {
 	var failed error
-	c.scan.Feed(block, c.bodies, func(op byte, body []byte) {
+	c.scan.feed(block, c.bodies, func(op byte, body []byte) {
 		switch {
-		case failed != nil || op == wire.Ping:
-		case op == wire.Text:
+		case failed != nil || op == pingFrame:
+		case op == textFrame:
 			c.frames++
 			failed = visit(c, body)
-		case op == wire.Ack:
+		case op == ackFrame:
 			failed = c.acknowledged(body)
 		default:
 			failed = fmt.Errorf("connection %d: closed by the server", c.id)

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // curve is the cost of a load at growing sizes.
@@ -58,12 +56,12 @@ func (o *options) drawCurves(dir string) error {
 				lines[name] = append(lines[name], medians(f)[c.key])
 			}
 		}
-		chart := wire.Chart{Title: c.title, Sizes: c.sizes, Size: c.size, Unit: c.cost, Lines: []wire.Line{
+		chart := chart{Title: c.title, Sizes: c.sizes, Size: c.size, Unit: c.cost, Lines: []chartLine{
 			{Name: gatewayName, Color: "#0b57d0", Values: lines[gatewayName]},
 			{Name: bareName, Color: "#777", Values: lines[bareName]},
 			{Name: jetStreamName, Color: "#b3261e", Values: lines[jetStreamName]},
 		}}
-		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(chart.SVG()), 0o644); err != nil { //nolint:gosec // results are public
+		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(chart.svg()), 0o644); err != nil { //nolint:gosec // results are public
 			return err
 		}
 	}

@@ -14,11 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/meup-protocol/meup/bench/wire"
 )
 
-// A long log has turns of wire.TurnEnvelopes envelopes. The turns of a round are under way at once; a thread has one in each of 10 rounds.
+// A long log has turns of turnEnvelopes envelopes. The turns of a round are under way at once; a thread has one in each of 10 rounds.
 const (
 	turnsAtOnce = 40
 	threadTurns = 10
@@ -28,7 +26,7 @@ const (
 // gateway starts over it: after it was stopped, and after it was killed.
 func longLog(n int) func(s *process, o *options) (figures, error) {
 	return func(s *process, _ *options) (figures, error) {
-		rounds := n / wire.TurnEnvelopes / turnsAtOnce
+		rounds := n / turnEnvelopes / turnsAtOnce
 		newest := fmt.Sprintf("threads/q-%d?limit=10", (rounds-1)/threadTurns*threadTurns*turnsAtOnce)
 		fill, err := s.fillTurns(rounds)
 		if err != nil {
@@ -51,7 +49,7 @@ func longLog(n int) func(s *process, o *options) (figures, error) {
 		}
 		memory, err := s.memory("VmRSS")
 		f["memory"] = float64(memory) / 1e6
-		return f, errors.Join(err, s.disk(f, rounds*turnsAtOnce*wire.TurnEnvelopes))
+		return f, errors.Join(err, s.disk(f, rounds*turnsAtOnce*turnEnvelopes))
 	}
 }
 
@@ -104,10 +102,10 @@ func (s *process) fillTurns(rounds int) (float64, error) {
 			if round%threadTurns > 0 {
 				follows = n - turnsAtOnce
 			}
-			wire.WriteTurn(&questions, &work, n, follows)
+			writeTurn(&questions, &work, n, follows)
 		}
 		for i, frames := range [][]byte{questions.Bytes(), work.Bytes()} {
-			cr.sent += turnsAtOnce * []int{1, wire.TurnEnvelopes - 1}[i]
+			cr.sent += turnsAtOnce * []int{1, turnEnvelopes - 1}[i]
 			if err := errors.Join(cr.conns[i].write(frames), cr.drain(cr.visit)); err != nil {
 				return 0, err
 			}

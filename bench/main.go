@@ -18,8 +18,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // options are the flags.
@@ -98,7 +96,7 @@ func (o *options) profileFile(name string) string {
 // otherServer returns the server that this process is to be; nil: none.
 func otherServer() func() error {
 	if ring := os.Getenv(bareEnv); ring != "" {
-		return func() error { return wire.RunBare(ring) }
+		return func() error { return runBare(ring) }
 	}
 	if os.Getenv(natsEnv) != "" {
 		return runNATS

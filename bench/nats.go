@@ -18,8 +18,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // natsEnv makes this program a NATS server: the value is a [natsNode].
@@ -144,9 +142,9 @@ func (c *conn) openNATS(addr netip.AddrPort, stored bool) error {
 		if err != nil {
 			return err
 		}
-		create = string(wire.NATSFrames("$JS.API.CONSUMER.CREATE."+streamName, c.natsAcks(), config, 1))
+		create = string(natsFrames("$JS.API.CONSUMER.CREATE."+streamName, c.natsAcks(), config, 1))
 	}
-	if err := c.request(fmt.Sprintf("CONNECT {\"verbose\":false}\r\nSUB %s 1\r\nSUB %s %s\r\nPING\r\n", from, c.natsAcks(), wire.NATSAcks), "PONG\r\n"); err != nil {
+	if err := c.request(fmt.Sprintf("CONNECT {\"verbose\":false}\r\nSUB %s 1\r\nSUB %s %s\r\nPING\r\n", from, c.natsAcks(), acksSubscription), "PONG\r\n"); err != nil {
 		return err
 	}
 	if stored {

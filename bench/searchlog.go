@@ -14,8 +14,6 @@ import (
 	"net/url"
 	"slices"
 	"time"
-
-	"github.com/meup-protocol/meup/bench/wire"
 )
 
 const fillBatch, questions = 250, 300 // envelopes, searches
@@ -24,7 +22,7 @@ const fillBatch, questions = 250, 300 // envelopes, searches
 // all of them, and searches over HTTP for two words, one request after the other.
 func searchLog(n int) func(s *process, o *options) (figures, error) {
 	return func(s *process, _ *options) (figures, error) {
-		w := wire.NewTextSource()
+		w := newTextSource()
 		fill, err := s.fillChats(n, w)
 		if err != nil {
 			return nil, err
@@ -40,7 +38,7 @@ func searchLog(n int) func(s *process, o *options) (figures, error) {
 		var took []time.Duration
 		hits := 0
 		for range questions {
-			query := w.Pair()
+			query := w.pair()
 			from := time.Now()
 			found, err := s.search(query)
 			if err != nil {
@@ -59,7 +57,7 @@ func searchLog(n int) func(s *process, o *options) (figures, error) {
 }
 
 // fillChats writes n chats with texts of words, and returns the envelopes per second.
-func (s *process) fillChats(n int, w *wire.TextSource) (float64, error) {
+func (s *process) fillChats(n int, w *textSource) (float64, error) {
 	cr, err := gather(s, []seat{{"bench", participantName(0), ""}})
 	if err != nil {
 		return 0, err
@@ -69,7 +67,7 @@ func (s *process) fillChats(n int, w *wire.TextSource) (float64, error) {
 	for cr.sent < n {
 		var frames bytes.Buffer
 		for range fillBatch {
-			frames.Write(wire.ClientFrames(fmt.Appendf(nil, `{"kind":"chat","payload":{"message":%q}}`, w.Text()), 1))
+			frames.Write(clientFrames(fmt.Appendf(nil, `{"kind":"chat","payload":{"message":%q}}`, w.text()), 1))
 		}
 		cr.sent += fillBatch
 		if err := errors.Join(cr.conns[0].write(frames.Bytes()), cr.drain(cr.visit)); err != nil {

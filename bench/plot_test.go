@@ -1,4 +1,4 @@
-package wire
+package main
 
 import (
 	"encoding/xml"
@@ -7,10 +7,10 @@ import (
 )
 
 func TestChart_SVG(t *testing.T) {
-	c := Chart{Title: "A <b>", Size: "receivers", Unit: "µs", Sizes: []int{1, 10, 100}, Lines: []Line{
+	c := chart{Title: "A <b>", Size: "receivers", Unit: "µs", Sizes: []int{1, 10, 100}, Lines: []chartLine{
 		{"ours", "#00f", []float64{5, 0.5, 0.25}}, {"bare", "#777", []float64{1, 0.1, 0}}, {Name: "none"},
 	}}
-	got := c.SVG()
+	got := c.svg()
 	if err := xml.Unmarshal([]byte(got), new(struct{})); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package wire
+package main
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ func TestServerFrames(t *testing.T) {
 	var want []string
 	for _, size := range []int{0, 5, 126, 300} {
 		body := bytes.Repeat([]byte("abcdefg"), size/7+1)[:size]
-		f := ClientFrames(body, 1)
-		head := HeaderSize(f)
+		f := clientFrames(body, 1)
+		head := headerSize(f)
 		copy(f[head:], mask)
 		for i := range body {
 			f[head+4+i] ^= mask[i%4]
@@ -24,8 +24,8 @@ func TestServerFrames(t *testing.T) {
 	}
 	out, used := serverFrames(append(in, 0x81, 0xFE))
 	var got []string
-	var s WebSocket
-	s.Feed(out, true, func(_ byte, body []byte) { got = append(got, string(body)) })
+	var s webSocketReader
+	s.feed(out, true, func(_ byte, body []byte) { got = append(got, string(body)) })
 	if !slices.Equal(got, want) || used != len(in) {
 		t.Errorf("%d of %d bytes, got %q, want %q", used, len(in), got, want)
 	}

@@ -1,7 +1,4 @@
-// Package wire is what the programs of the benchmarks share. It frames and splits the
-// messages of their connections (WebSocket without masking, NATS), makes the contents of
-// these, runs the bare broadcaster, and draws charts.
-package wire
+package main
 
 import (
 	"bytes"
@@ -10,18 +7,18 @@ import (
 	"strconv"
 )
 
-// Opcodes of frames that a server sends without fragmentation. Ack is no frame of a
+// Opcodes of frames that a server sends without fragmentation. ackFrame is no frame of a
 // WebSocket, but the acknowledgment of a message by JetStream.
 const (
-	Ack   = 0x01
-	Text  = 0x81
-	Close = 0x88
-	Ping  = 0x89
+	ackFrame   = 0x01
+	textFrame  = 0x81
+	closeFrame = 0x88
+	pingFrame  = 0x89
 )
 
-// WebSocket splits a stream of unmasked frames into frames, regardless
+// webSocketReader splits a stream of unmasked frames into frames, regardless
 // of block boundaries.
-type WebSocket struct {
+type webSocketReader struct {
 	head    [10]byte
 	have    int  // bytes of head
 	op      byte // of the frame being read
@@ -53,10 +50,10 @@ func (c *content) take(block []byte, bodies bool) (body, rest []byte, whole bool
 	return body, rest, c.left == 0
 }
 
-// Feed reads a block and calls visit for each frame that it completes. With
+// feed reads a block and calls visit for each frame that it completes. With
 // bodies false the contents are skipped and visit gets nil. A body is valid
 // until visit returns.
-func (s *WebSocket) Feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
+func (s *webSocketReader) feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
 	for {
 		if s.op == 0 {
 			block = s.header(block)
@@ -77,12 +74,12 @@ func (s *WebSocket) Feed(block []byte, bodies bool, visit func(op byte, body []b
 
 // header continues reading the header and returns the rest of the block; op is
 // set once the header is complete.
-func (s *WebSocket) header(block []byte) []byte {
+func (s *webSocketReader) header(block []byte) []byte {
 	for len(block) > 0 {
 		s.head[s.have] = block[0]
 		s.have++
 		block = block[1:]
-		if s.have < HeaderSize(s.head[:s.have]) {
+		if s.have < headerSize(s.head[:s.have]) {
 			continue
 		}
 		s.op, s.have = s.head[0], 0
@@ -99,8 +96,8 @@ func (s *WebSocket) header(block []byte) []byte {
 	return nil
 }
 
-// HeaderSize returns the size of a header from its first bytes.
-func HeaderSize(begun []byte) int {
+// headerSize returns the size of a header from its first bytes.
+func headerSize(begun []byte) int {
 	if len(begun) < 2 {
 		return 2
 	}
@@ -113,13 +110,13 @@ func HeaderSize(begun []byte) int {
 	return 2
 }
 
-// WholeFrame returns the size of the frame at the start of b, or 0 if b does
+// wholeFrame returns the size of the frame at the start of b, or 0 if b does
 // not contain all of it.
-func WholeFrame(b []byte) int {
-	if len(b) < HeaderSize(b) {
+func wholeFrame(b []byte) int {
+	if len(b) < headerSize(b) {
 		return 0
 	}
-	size := HeaderSize(b)
+	size := headerSize(b)
 	switch length := b[1] & 0x7f; length {
 	case 126:
 		size += int(binary.BigEndian.Uint16(b[2:]))
@@ -134,10 +131,10 @@ func WholeFrame(b []byte) int {
 	return size
 }
 
-// ClientFrames builds n equal masked text frames. The mask is zero, so that
+// clientFrames builds n equal masked text frames. The mask is zero, so that
 // masking changes nothing and the frames can be written as they are.
-func ClientFrames(body []byte, n int) []byte {
-	one := []byte{Text}
+func clientFrames(body []byte, n int) []byte {
+	one := []byte{textFrame}
 	switch {
 	case len(body) < 126:
 		one = append(one, 0x80|byte(len(body)))
@@ -151,25 +148,25 @@ func ClientFrames(body []byte, n int) []byte {
 	return bytes.Repeat(one, n)
 }
 
-// NATSFrames builds n equal messages to a subject. Their acknowledgments go to reply.
-func NATSFrames(subject, reply string, body []byte, n int) []byte {
+// natsFrames builds n equal messages to a subject. Their acknowledgments go to reply.
+func natsFrames(subject, reply string, body []byte, n int) []byte {
 	return bytes.Repeat(fmt.Appendf(nil, "PUB %s %s %d\r\n%s\r\n", subject, reply, len(body), body), n)
 }
 
-// NATSAcks is the id of the subscription that acknowledgments come from.
-const NATSAcks = "2"
+// acksSubscription is the id of the subscription that acknowledgments come from.
+const acksSubscription = "2"
 
-// NATS splits a stream of a NATS server into messages, regardless of block
+// natsReader splits a stream of a NATS server into messages, regardless of block
 // boundaries.
-type NATS struct {
+type natsReader struct {
 	line    []byte  // the control line so far
 	op      byte    // of the message being read
 	content content // of a message, with its end of line
 }
 
-// Feed reads a block and calls visit for each message that it completes, as
-// WebSocket.Feed does for frames. Acknowledgments always have their body.
-func (s *NATS) Feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
+// feed reads a block and calls visit for each message that it completes, as
+// webSocketReader.feed does for frames. Acknowledgments always have their body.
+func (s *natsReader) feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
 	for len(block) > 0 {
 		if s.content.left == 0 {
 			head, rest, whole := bytes.Cut(block, []byte("\n"))
@@ -180,7 +177,7 @@ func (s *NATS) Feed(block []byte, bodies bool, visit func(op byte, body []byte))
 			}
 			continue
 		}
-		body, rest, whole := s.content.take(block, bodies || s.op == Ack)
+		body, rest, whole := s.content.take(block, bodies || s.op == ackFrame)
 		if !whole {
 			return
 		}
@@ -190,24 +187,24 @@ func (s *NATS) Feed(block []byte, bodies bool, visit func(op byte, body []byte))
 }
 
 // control reads a control line: MSG subject id [reply] size, or another.
-func (s *NATS) control(visit func(op byte, body []byte)) {
+func (s *natsReader) control(visit func(op byte, body []byte)) {
 	line := bytes.TrimSuffix(s.line, []byte("\r"))
 	s.line = s.line[:0]
 	rest, message := bytes.CutPrefix(line, []byte("MSG "))
 	if !message {
 		if bytes.HasPrefix(line, []byte("-ERR")) {
-			visit(Close, nil)
+			visit(closeFrame, nil)
 		}
 		return
 	}
 	n, err := strconv.Atoi(string(rest[bytes.LastIndexByte(rest, ' ')+1:]))
 	if err != nil {
-		visit(Close, nil)
+		visit(closeFrame, nil)
 		return
 	}
-	s.op, s.content.left = Text, uint64(n+len("\r\n"))
+	s.op, s.content.left = textFrame, uint64(n+len("\r\n"))
 	_, rest, _ = bytes.Cut(rest, []byte(" "))
-	if bytes.HasPrefix(rest, []byte(NATSAcks+" ")) {
-		s.op = Ack
+	if bytes.HasPrefix(rest, []byte(acksSubscription+" ")) {
+		s.op = ackFrame
 	}
 }

@@ -1,4 +1,4 @@
-package wire
+package main
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 
 // unmasked builds a server's frame.
 func unmasked(op byte, body []byte) []byte {
-	f := ClientFrames(body, 1)
-	head := HeaderSize(f)
+	f := clientFrames(body, 1)
+	head := headerSize(f)
 	f[0], f[1] = op, f[1]&0x7f
 	return append(f[:head:head], f[head+4:]...)
 }
@@ -23,18 +23,18 @@ func TestWebSocket_Feed(t *testing.T) {
 		var stream []byte
 		var want []string
 		for range rapid.IntRange(1, 6).Draw(t, "frames") {
-			op := rapid.SampledFrom([]byte{Text, Ping}).Draw(t, "op")
+			op := rapid.SampledFrom([]byte{textFrame, pingFrame}).Draw(t, "op")
 			body := bytes.Repeat([]byte{'x'}, rapid.SampledFrom([]int{0, 1, 125, 126, 400, 65_535, 65_536}).Draw(t, "size"))
 			stream = append(stream, unmasked(op, body)...)
 			want = append(want, fmt.Sprint(op, len(body)))
 		}
-		var s, counting WebSocket
+		var s, counting webSocketReader
 		var got []string
 		count := 0
 		for len(stream) > 0 {
 			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
-			s.Feed(stream[:n], true, func(op byte, body []byte) { got = append(got, fmt.Sprint(op, len(body))) })
-			counting.Feed(stream[:n], false, func(byte, []byte) { count++ })
+			s.feed(stream[:n], true, func(op byte, body []byte) { got = append(got, fmt.Sprint(op, len(body))) })
+			counting.feed(stream[:n], false, func(byte, []byte) { count++ })
 			stream = stream[n:]
 		}
 		if !slices.Equal(got, want) || count != len(want) {
@@ -50,19 +50,19 @@ func TestNATS_Feed(t *testing.T) {
 		var want []string
 		for i := range rapid.IntRange(1, 6).Draw(t, "messages") {
 			body := bytes.Repeat([]byte{'x'}, rapid.SampledFrom([]int{0, 1, 9, 400, 70_000}).Draw(t, "size"))
-			op := rapid.SampledFrom([]byte{Text, Ack}).Draw(t, "op")
-			head := map[byte]string{Text: "s-%d 1 $JS.ACK.2 %d", Ack: "acks.%d 2 %d"}[op]
+			op := rapid.SampledFrom([]byte{textFrame, ackFrame}).Draw(t, "op")
+			head := map[byte]string{textFrame: "s-%d 1 $JS.ACK.2 %d", ackFrame: "acks.%d 2 %d"}[op]
 			stream = fmt.Appendf(stream, "MSG "+head+"\r\n%s\r\nPING\r\n", i, len(body), body)
 			want = append(want, fmt.Sprint(op, len(body)+2))
 		}
-		var s, counting NATS
+		var s, counting natsReader
 		var got []string
 		count := 0
 		for len(stream) > 0 {
 			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
-			s.Feed(stream[:n], true, func(op byte, body []byte) { got = append(got, fmt.Sprint(op, len(body))) })
-			counting.Feed(stream[:n], false, func(op byte, body []byte) {
-				if (op == Ack) != (body != nil) {
+			s.feed(stream[:n], true, func(op byte, body []byte) { got = append(got, fmt.Sprint(op, len(body))) })
+			counting.feed(stream[:n], false, func(op byte, body []byte) {
+				if (op == ackFrame) != (body != nil) {
 					t.Fatalf("op %x has the body %.20q", op, body)
 				}
 				count++

@@ -1,4 +1,4 @@
-package wire
+package main
 
 import (
 	"bufio"
@@ -13,9 +13,9 @@ import (
 	"sync"
 )
 
-// RunBare runs the broadcaster. It prints its address. ringSize is the number of blocks
+// runBare runs the broadcaster. It prints its address. ringSize is the number of blocks
 // that it keeps of each room.
-func RunBare(ringSize string) error {
+func runBare(ringSize string) error {
 	n, err := strconv.Atoi(ringSize)
 	if err != nil || n < 1 {
 		return fmt.Errorf("%s is not a number of blocks", ringSize)
@@ -84,7 +84,7 @@ func (b *broadcaster) attend(c net.Conn) {
 	}
 	query := request.URL.Query()
 	r := b.room(query.Get("space"))
-	welcome := append([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), Text, 2, '{', '}')
+	welcome := append([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), textFrame, 2, '{', '}')
 	if _, err := c.Write(welcome); err != nil {
 		return
 	}
@@ -171,11 +171,11 @@ func (r *room) deliver(c net.Conn, fromOldest bool, gone *bool) {
 func serverFrames(in []byte) (out []byte, used int) {
 	for {
 		b := in[used:]
-		size := WholeFrame(b)
+		size := wholeFrame(b)
 		if size == 0 || len(b) < size+4 {
 			return out, used
 		}
-		head := HeaderSize(b)
+		head := headerSize(b)
 		mask := b[head : head+4]
 		if out == nil {
 			out = make([]byte, 0, len(in))

@@ -1,4 +1,4 @@
-package wire
+package main
 
 import (
 	"bytes"
@@ -9,21 +9,21 @@ import (
 
 const vocabulary = 30_000
 
-// TextSource makes the contents of the benchmarks: texts of words with natural
+// textSource makes the contents of the benchmarks: texts of words with natural
 // frequencies, the same ones in each run.
-type TextSource struct {
+type textSource struct {
 	random *rand.Rand
 	zipf   *rand.Zipf
 }
 
-// NewTextSource returns a TextSource.
-func NewTextSource() *TextSource {
+// newTextSource returns a textSource.
+func newTextSource() *textSource {
 	random := rand.New(rand.NewSource(1))
-	return &TextSource{random, rand.NewZipf(random, 1.1, 4, vocabulary-1)}
+	return &textSource{random, rand.NewZipf(random, 1.1, 4, vocabulary-1)}
 }
 
-// Text returns 8 to 25 words.
-func (s *TextSource) Text() string {
+// text returns 8 to 25 words.
+func (s *textSource) text() string {
 	list := make([]string, 8+s.random.Intn(18))
 	for i := range list {
 		list[i] = word(s.zipf.Uint64())
@@ -31,8 +31,8 @@ func (s *TextSource) Text() string {
 	return strings.Join(list, " ")
 }
 
-// Pair returns a common word and one that is less common.
-func (s *TextSource) Pair() string {
+// pair returns a common word and one that is less common.
+func (s *textSource) pair() string {
 	return word(20+uint64(s.random.Intn(2000))) + " " + word(uint64(s.random.Intn(200)))
 }
 
@@ -46,18 +46,18 @@ func word(rank uint64) string {
 	return b.String()
 }
 
-// turnThoughts and TurnEnvelopes are the numbers of thoughts and envelopes of a turn.
+// turnThoughts and turnEnvelopes are the numbers of thoughts and envelopes of a turn.
 const (
 	turnThoughts  = 20
-	TurnEnvelopes = turnThoughts + 4
+	turnEnvelopes = turnThoughts + 4
 )
 
-// WriteTurn writes the frames of the turn with a number: the question of one
+// writeTurn writes the frames of the turn with a number: the question of one
 // participant, and the reasoning and answer of another. The question follows the
 // answer of an earlier turn, or begins a thread if follows is negative.
-func WriteTurn(question, work *bytes.Buffer, n, follows int) {
+func writeTurn(question, work *bytes.Buffer, n, follows int) {
 	frame := func(b *bytes.Buffer, format string, a ...any) {
-		b.Write(ClientFrames(fmt.Appendf(nil, format, a...), 1))
+		b.Write(clientFrames(fmt.Appendf(nil, format, a...), 1))
 	}
 	if follows < 0 {
 		frame(question, `{"id":"q-%d","kind":"chat","payload":{"message":"Question %[1]d: which of the releases can be rolled back?"}}`, n)

@@ -1,4 +1,4 @@
-package wire
+package main
 
 import (
 	"fmt"
@@ -13,24 +13,24 @@ const (
 	plotLeft, plotTop     = 60, 40
 )
 
-// Chart is a picture of values over sizes; both axes are logarithmic.
-type Chart struct {
+// chart is a picture of values over sizes; both axes are logarithmic.
+type chart struct {
 	Title string
 	Sizes []int
 	Size  string // label of the sizes
 	Unit  string // of the values
-	Lines []Line
+	Lines []chartLine
 }
 
-// Line is one line of a chart, with a value for each size.
-type Line struct {
+// chartLine is one line of a chart, with a value for each size.
+type chartLine struct {
 	Name, Color string
 	Values      []float64
 }
 
-// SVG returns the picture. Lines without values are left out; values below 0.001 are
+// svg returns the picture. Lines without values are left out; values below 0.001 are
 // drawn there.
-func (c *Chart) SVG() string {
+func (c *chart) svg() string {
 	least, most := math.Inf(1), 0.0
 	for _, line := range c.Lines {
 		for _, v := range line.Values {
