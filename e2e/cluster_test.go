@@ -83,22 +83,22 @@ func TestCluster_TwoGateways(t *testing.T) {
 
 	// The same id through both gateways: a retry for its sender, refused for
 	// another participant.
-	if code := post(t, a.addr, "carol", `{"id":"x-1","kind":"x.note"}`); code != "" {
+	if code := postWhenServed(t, a.addr, "carol", `{"id":"x-1","kind":"x.note"}`); code != "" {
 		t.Fatalf("first: %s", code)
 	}
-	if code := post(t, b.addr, "carol", `{"id":"x-1","kind":"x.note"}`); code != "" {
+	if code := postWhenServed(t, b.addr, "carol", `{"id":"x-1","kind":"x.note"}`); code != "" {
 		t.Fatalf("retry at the other gateway: %s", code)
 	}
-	if code := post(t, b.addr, "dave", `{"id":"x-1","kind":"x.note"}`); code != string(protocol.CodeDuplicateID) {
+	if code := postWhenServed(t, b.addr, "dave", `{"id":"x-1","kind":"x.note"}`); code != string(protocol.CodeDuplicateID) {
 		t.Fatalf("another sender: %q", code)
 	}
 
 	// A revocation at one gateway is in force at the other as soon as it is
 	// acknowledged.
-	if code := post(t, a.addr, "alice", `{"id":"x-2","kind":"capability.revoke","payload":{"recipient":"carol","capabilities":["x.note"]}}`); code != "" {
+	if code := postWhenServed(t, a.addr, "alice", `{"id":"x-2","kind":"capability.revoke","payload":{"recipient":"carol","capabilities":["x.note"]}}`); code != "" {
 		t.Fatalf("revoke: %s", code)
 	}
-	if code := post(t, b.addr, "carol", `{"kind":"x.note"}`); code != string(protocol.CodeCapabilityViolation) {
+	if code := postWhenServed(t, b.addr, "carol", `{"kind":"x.note"}`); code != string(protocol.CodeCapabilityViolation) {
 		t.Fatalf("after the revocation at the other gateway: %q", code)
 	}
 
@@ -107,11 +107,11 @@ func TestCluster_TwoGateways(t *testing.T) {
 	for i := range 40 {
 		grant, at := fmt.Sprintf("grant-%d", i), []*gatewayProc{a, b}
 		body := fmt.Sprintf(`{"id":%q,"kind":"capability.grant","payload":{"recipient":"carol","capabilities":["x.lent"]}}`, grant)
-		if code := post(t, at[i%2].addr, "alice", body); code != "" {
+		if code := postWhenServed(t, at[i%2].addr, "alice", body); code != "" {
 			t.Fatalf("grant %d: %s", i, code)
 		}
 		body = fmt.Sprintf(`{"id":"take-%d","kind":"capability.revoke","payload":{"recipient":"carol","grant_id":%q}}`, i, grant)
-		if code := post(t, at[1-i%2].addr, "alice", body); code != "" {
+		if code := postWhenServed(t, at[1-i%2].addr, "alice", body); code != "" {
 			t.Fatalf("revoke grant %d at the other gateway: %s", i, code)
 		}
 	}
@@ -165,7 +165,7 @@ func TestCluster_SharedLimits(t *testing.T) {
 
 	here := 0
 	sendAtB := func() bool {
-		code := post(t, b.addr, "alice", `{"kind":"chat","payload":{"message":"b"}}`)
+		code := postWhenServed(t, b.addr, "alice", `{"kind":"chat","payload":{"message":"b"}}`)
 		if code != "" && code != string(protocol.CodeRateLimited) {
 			t.Fatalf("at B: %s", code)
 		}
@@ -176,7 +176,7 @@ func TestCluster_SharedLimits(t *testing.T) {
 	}
 	sendAtB() // it has buckets there from now on
 	for i := range 290 {
-		if code := post(t, a.addr, "alice", `{"kind":"chat","payload":{"message":"a"}}`); code != "" {
+		if code := postWhenServed(t, a.addr, "alice", `{"kind":"chat","payload":{"message":"a"}}`); code != "" {
 			t.Fatalf("at A, %d: %s", i, code)
 		}
 	}
@@ -290,11 +290,11 @@ func TestCluster_StoreReplaced(t *testing.T) {
 	gateways[1].start()
 	ready(gateways...)
 	for i, g := range gateways {
-		if code := post(t, g.addr, "carol", `{"kind":"x.note"}`); code != string(protocol.CodeCapabilityViolation) {
+		if code := postWhenServed(t, g.addr, "carol", `{"kind":"x.note"}`); code != string(protocol.CodeCapabilityViolation) {
 			t.Errorf("gateway %d answers %q to a revoked kind", i, code)
 		}
 		again := fmt.Sprintf("approve-%d", i)
-		if code := post(t, g.addr, "alice", requestBody(again, "plan")); code != string(protocol.CodeProposalSettled) {
+		if code := postWhenServed(t, g.addr, "alice", requestBody(again, "plan")); code != string(protocol.CodeProposalSettled) {
 			t.Errorf("gateway %d answers %q to a second approval", i, code)
 		}
 		if ids := kept(g); !slices.Equal(ids, acked) {

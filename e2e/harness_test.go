@@ -293,6 +293,34 @@ func get(addr, path, token string) int {
 	return resp.StatusCode
 }
 
+// patient sends a request again while the gateway answers that it cannot serve it now, as
+// clients do: a NATS server on a loaded machine may be too slow for a while.
+var patient = &http.Client{Transport: patiently{}}
+
+type patiently struct{}
+
+// RoundTrip sends a request until the answer is another one than 503, or patience ends.
+func (patiently) RoundTrip(r *http.Request) (*http.Response, error) {
+	again, late := time.NewTicker(50*time.Millisecond), time.After(testkit.Patience)
+	defer again.Stop()
+	for {
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+			return resp, err
+		}
+		select {
+		case <-late:
+			return resp, nil
+		case <-again.C:
+		}
+		_ = resp.Body.Close()
+		if r.GetBody != nil {
+			r = r.Clone(r.Context())
+			r.Body, _ = r.GetBody() // a reader of a string, which cannot fail
+		}
+	}
+}
+
 // eventually polls a condition that depends on another process.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
@@ -326,7 +354,7 @@ func page(t *testing.T, addr, who, since string, all *[]line) (next string, more
 	}
 	req.Header.Set("Authorization", "Bearer "+who+"-token-for-tests")
 	req.Header.Set("Accept", "application/jsonl")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := patient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func read(t *testing.T, addr, who, path string) string {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+who+"-token-for-tests")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := patient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestTurns_Cluster(t *testing.T) {
 	a, b := startGateway(t, labConfig, "--nats", nats), startGateway(t, labConfig, "--nats", nats)
 	say := func(g *gatewayProc, who, format string, args ...any) {
 		t.Helper()
-		if code := post(t, g.addr, who, fmt.Sprintf(format, args...)); code != "" {
+		if code := postWhenServed(t, g.addr, who, fmt.Sprintf(format, args...)); code != "" {
 			t.Fatal(code)
 		}
 	}
@@ -136,7 +136,7 @@ func TestSearch_Cluster(t *testing.T) {
 	nats := "nats://127.0.0.1:" + port
 	list := []*gatewayProc{startGateway(t, labConfig, "--nats", nats), startGateway(t, labConfig, "--nats", nats)}
 	for n := range 40 {
-		if code := post(t, list[n%2].addr, "alice", fmt.Sprintf(`{"kind":"chat","payload":{"message":"needle number%d"}}`, n)); code != "" {
+		if code := postWhenServed(t, list[n%2].addr, "alice", fmt.Sprintf(`{"id":"n%[1]d","kind":"chat","payload":{"message":"needle number%[1]d"}}`, n)); code != "" {
 			t.Fatal(code)
 		}
 	}
