@@ -85,7 +85,21 @@ func Dial(ctx context.Context, opts Options) (*Client, error) {
 	}
 	c.closing, c.leave = context.WithCancel(context.Background())
 	c.out = newOutbox(opts.InFlight, func() { wake(c.wakeReader) })
-	c.target = joinURL(target, opts)
+	q := target.Query()
+	q.Set("space", opts.Space)
+	if opts.Observe {
+		q.Set("observe", "true")
+	} else {
+		q.Set("ack", "true")
+	}
+	if opts.NoEcho {
+		q.Set("echo", "false")
+	}
+	if opts.ServesTools {
+		q.Set("serves", protocol.ServesTools)
+	}
+	target.RawQuery = q.Encode()
+	c.target = target
 	if address, err := HTTPURL(opts.URL); err == nil {
 		c.gateway = address.Redacted()
 	}
@@ -131,25 +145,6 @@ func HTTPURL(address string) (*url.URL, error) {
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/ws")
 	u.RawQuery = ""
 	return u, nil
-}
-
-func joinURL(target *url.URL, opts Options) *url.URL {
-	u := *target
-	q := u.Query()
-	q.Set("space", opts.Space)
-	if opts.Observe {
-		q.Set("observe", "true")
-	} else {
-		q.Set("ack", "true")
-	}
-	if opts.NoEcho {
-		q.Set("echo", "false")
-	}
-	if opts.ServesTools {
-		q.Set("serves", protocol.ServesTools)
-	}
-	u.RawQuery = q.Encode()
-	return &u
 }
 
 func (c *Client) firstConnect(ctx context.Context) (*session, error) {

@@ -73,15 +73,10 @@ func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {
 	if err == nil {
 		return conn, nil
 	}
-	if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
-		return nil, refusedDial(resp, c.gateway)
+	if resp == nil || resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil, fmt.Errorf("dial gateway: %w", Unreachable(err))
 	}
-	return nil, fmt.Errorf("dial gateway: %w", Unreachable(err))
-}
-
-// refusedDial decodes an HTTP error response (section 4).
-func refusedDial(resp *http.Response, gateway string) *DialError {
-	e := &DialError{Gateway: gateway, Status: resp.StatusCode}
+	e := &DialError{Gateway: c.gateway, Status: resp.StatusCode} // section 4
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
 		e.RetryAfter = time.Duration(s) * time.Second
 	}
@@ -90,7 +85,7 @@ func refusedDial(resp *http.Response, gateway string) *DialError {
 	if json.Unmarshal(body, &refusal) == nil && refusal.Code != "" {
 		e.Refusal = &refusal
 	}
-	return e
+	return nil, e
 }
 
 // readWelcome reads the first frame. It returns the envelope for delivery and

@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -42,13 +43,8 @@ func (s *session) dispatch(env *protocol.Envelope, size int64) {
 	case protocol.KindMCPResponse:
 		c.handleResponse(env)
 	}
-	c.enqueue(env, size)
-}
-
-// enqueue puts an envelope into the inbox if it is new and passes the filter.
-// An envelope that does not fit is requested again later, by reconnecting; one
-// without a seq (presence, stream.data) is lost.
-func (c *Client) enqueue(env *protocol.Envelope, size int64) {
+	// It goes into the inbox if it is new and passes the filter. An envelope that does not fit is
+	// requested again later, by reconnecting; one without a seq (presence, stream.data) is lost.
 	if c.opts.Discard {
 		c.cursor.pos = max(c.cursor.pos, env.Seq)
 		return
@@ -96,10 +92,22 @@ func (c *Client) handleError(env *protocol.Envelope) {
 		return
 	}
 	id := env.Correlation.First()
+	retryable := !c.opts.NoRetry && slices.Contains([]protocol.Code{protocol.CodeRateLimited, protocol.CodeUnavailable, protocol.CodeOutcomeUnknown}, refusal.Code)
+	retryAt := func(attempt int) time.Time { // as the gateway requested, or with backoff
+		wait := refusal.RetryAfter()
+		if wait <= 0 {
+			wait = c.opts.Backoff.delay(attempt)
+		}
+		return time.Now().Add(wait)
+	}
 	switch {
 	case refusal.Code == protocol.CodeCursorExpired:
-		c.handleCursorExpired(&refusal)
-	case id != "" && c.isRetryable(&refusal) && c.out.scheduleRetry(id, c.retryTime(&refusal), c.pace()):
+		known := c.opts.Discard || c.in.skipping.Load() || c.cursor.reset // requested again soon, or already reported
+		c.cursor.reset = false
+		if !known && !c.in.put(item{err: &GapError{After: c.cursor.pos, Oldest: refusal.OldestSeq}}) {
+			c.in.markSkipped()
+		}
+	case id != "" && retryable && c.out.scheduleRetry(id, retryAt, c.pace()):
 		c.log.Debug("envelope refused for the moment", "id", id, "code", refusal.Code)
 	case id != "" && c.dropSubscription(id) && c.out.answer(id, protocol.Ack{}, &refusal):
 	case id != "" && c.out.answer(id, protocol.Ack{}, &refusal):
@@ -107,40 +115,6 @@ func (c *Client) handleError(env *protocol.Envelope) {
 		c.out.refuseLargest(&refusal)
 	default:
 		c.log.Warn("the gateway reports an error", "code", refusal.Code, "message", refusal.Message)
-	}
-}
-
-func (c *Client) handleCursorExpired(refusal *protocol.Error) {
-	reset := c.cursor.reset
-	c.cursor.reset = false
-	if c.opts.Discard || c.in.skipping.Load() || reset {
-		return // requested again soon, or already reported
-	}
-	if !c.in.put(item{err: &GapError{After: c.cursor.pos, Oldest: refusal.OldestSeq}}) {
-		c.in.markSkipped()
-	}
-}
-
-func (c *Client) isRetryable(refusal *protocol.Error) bool {
-	if c.opts.NoRetry {
-		return false
-	}
-	switch refusal.Code {
-	case protocol.CodeRateLimited, protocol.CodeUnavailable, protocol.CodeOutcomeUnknown:
-		return true
-	}
-	return false
-}
-
-// retryTime returns the time of the next attempt: as the gateway requested, or
-// with backoff.
-func (c *Client) retryTime(refusal *protocol.Error) func(attempt int) time.Time {
-	return func(attempt int) time.Time {
-		wait := refusal.RetryAfter()
-		if wait <= 0 {
-			wait = c.opts.Backoff.delay(attempt)
-		}
-		return time.Now().Add(wait)
 	}
 }
 

@@ -25,27 +25,22 @@ import (
 func (c *Client) Receive(ctx context.Context) (protocol.Envelope, error) {
 	select {
 	case it := <-c.in.items:
-		return c.unwrap(it)
+		return c.in.unwrap(it)
 	default:
 	}
 	select {
 	case it := <-c.in.items:
-		return c.unwrap(it)
+		return c.in.unwrap(it)
 	case <-ctx.Done():
 		return protocol.Envelope{}, fmt.Errorf("receive: %w", ctx.Err())
 	case <-c.done:
 	}
 	select {
 	case it := <-c.in.items: // received before the end
-		return c.unwrap(it)
+		return c.in.unwrap(it)
 	default:
 		return protocol.Envelope{}, fmt.Errorf("receive: %w", c.final)
 	}
-}
-
-func (c *Client) unwrap(it item) (protocol.Envelope, error) {
-	c.in.removed(it)
-	return it.env, it.err
 }
 
 // All yields the results of Receive until the client or ctx ends. It yields a
@@ -147,8 +142,8 @@ func (b *inbox) markSkipped() {
 // dropped.
 func (b *inbox) mustResume() bool { return b.skipping.Load() && b.empty() }
 
-// removed is called for every item removed from items.
-func (b *inbox) removed(it item) {
+// unwrap returns the envelope or the error of an item that was removed from items.
+func (b *inbox) unwrap(it item) (protocol.Envelope, error) {
 	b.bytes.Add(-it.size)
 	if it.free {
 		b.welcomes.Store(0)
@@ -157,6 +152,7 @@ func (b *inbox) removed(it item) {
 	if b.mustResume() {
 		wake(b.drained)
 	}
+	return it.env, it.err
 }
 
 // wake leaves one signal in a channel of capacity 1.

@@ -51,7 +51,10 @@ func (s *session) read(ctx context.Context) error {
 		if err := s.awaitRoom(ctx); err != nil {
 			return err
 		}
-		if s.deliverWelcome() {
+		// Nothing is dropped before a fresh welcome because of a full inbox: in that case there will
+		// be another connection with its own welcome.
+		if s.pendingWelcome != nil && !s.c.in.skipping.Load() && (s.c.opts.Discard || s.c.in.putWelcome(*s.pendingWelcome)) {
+			s.pendingWelcome = nil
 			continue
 		}
 		_, frame, err := s.conn.Read(ctx)
@@ -65,20 +68,6 @@ func (s *session) read(ctx context.Context) error {
 		}
 		s.dispatch(&env, int64(len(frame)))
 	}
-}
-
-// deliverWelcome delivers a fresh welcome and reports whether it did. Nothing
-// is dropped before it because of a full inbox: in that case there will be
-// another connection with its own welcome.
-func (s *session) deliverWelcome() bool {
-	if s.pendingWelcome == nil || s.c.in.skipping.Load() {
-		return false
-	}
-	if !s.c.opts.Discard && !s.c.in.putWelcome(*s.pendingWelcome) {
-		return false
-	}
-	s.pendingWelcome = nil
-	return true
 }
 
 // awaitRoom returns when the reader should read: when the next envelope can be

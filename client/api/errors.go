@@ -51,7 +51,10 @@ func refusal(resp *http.Response) *StatusError {
 	if resp.Request != nil {
 		e.Gateway = resp.Request.URL.Scheme + "://" + resp.Request.URL.Host
 	}
-	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")) // the largest int if it is out of range
+	if (err == nil || errors.Is(err, strconv.ErrRange)) && seconds > 0 {
+		e.RetryAfter = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
+	}
 	var r protocol.Error
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a partial body is not valid JSON
 	if json.Unmarshal(body, &r) == nil && r.Code != "" {
@@ -62,13 +65,3 @@ func refusal(resp *http.Response) *StatusError {
 
 // maxRetryAfter bounds the delay that a gateway can request.
 const maxRetryAfter = time.Hour
-
-// retryAfter parses a header in seconds; values out of range count as the
-// maximum.
-func retryAfter(header string) time.Duration {
-	s, err := strconv.Atoi(header)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || s <= 0 {
-		return 0
-	}
-	return time.Duration(min(s, int(maxRetryAfter/time.Second))) * time.Second
-}

@@ -67,19 +67,15 @@ func NewQueue(o Options) (Client, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	c.status = c.nc.StatusChanged(nats.CONNECTED)
-	c.watcher.Go(c.watch)
+	c.watcher.Go(func() { // ends with Close
+		for range c.status { // the connection was restored: waiting calls may have missed an announcement
+			c.mu.Lock()
+			close(c.restored)
+			c.restored = make(chan struct{})
+			c.mu.Unlock()
+		}
+	})
 	return c, nil
-}
-
-// watch notifies waiting calls that the connection has been restored: they may
-// have missed an announcement. It ends with Close.
-func (c *queueClient) watch() {
-	for range c.status {
-		c.mu.Lock()
-		close(c.restored)
-		c.restored = make(chan struct{})
-		c.mu.Unlock()
-	}
 }
 
 func (c *queueClient) reconnected() <-chan struct{} {
@@ -226,24 +222,4 @@ func (j *job) checkOwner(r *wire.QueueResult) (*wire.QueueResult, error) {
 func conflict() *APIError {
 	body := wire.Conflict()
 	return &APIError{Status: http.StatusConflict, Code: body.Error, Message: body.Message, Path: body.Path}
-}
-
-// decodeInto decodes a result into a response, or returns its error.
-func decodeInto(j *job, r *wire.QueueResult, into any) error {
-	switch r.State {
-	case wire.JobDone:
-		if err := json.Unmarshal(r.Result, into); err != nil {
-			return fmt.Errorf("read result of job %s: %w", j.id, err)
-		}
-		return nil
-	case wire.JobCanceled:
-		return fmt.Errorf("job %s: %w", j.id, ErrCanceled)
-	case wire.JobFailed:
-		e := &APIError{Status: r.Status, Message: http.StatusText(r.Status)}
-		if r.Error != nil {
-			e.Code, e.Message, e.Path, e.Usage = r.Error.Error, r.Error.Message, r.Error.Path, r.Error.Usage
-		}
-		return e
-	}
-	return fmt.Errorf("read result of job %s: unknown state %q", j.id, r.State)
 }

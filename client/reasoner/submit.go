@@ -51,7 +51,22 @@ func (c *queueClient) await(ctx context.Context, j *job, into any) error {
 	if err != nil {
 		return err
 	}
-	return decodeInto(j, result, into)
+	switch result.State {
+	case wire.JobDone:
+		if err := json.Unmarshal(result.Result, into); err != nil {
+			return fmt.Errorf("read result of job %s: %w", j.id, err)
+		}
+		return nil
+	case wire.JobCanceled:
+		return fmt.Errorf("job %s: %w", j.id, ErrCanceled)
+	case wire.JobFailed:
+		e := &APIError{Status: result.Status, Message: http.StatusText(result.Status)}
+		if result.Error != nil {
+			e.Code, e.Message, e.Path, e.Usage = result.Error.Error, result.Error.Message, result.Error.Path, result.Error.Usage
+		}
+		return e
+	}
+	return fmt.Errorf("read result of job %s: unknown state %q", j.id, result.State)
 }
 
 // attempt ensures that the job is in the queue, unless it has a result, and
@@ -174,11 +189,20 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 			}
 		}
 		j.fresh = false
-		there, err := c.publish(ctx, j)
-		if err != nil || !there {
-			return nil, err
+		_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: c.names.Job(j.key), Data: j.data},
+			jetstream.WithExpectStream(c.names.JobsStream()),
+			jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
+		var api *jetstream.APIError
+		switch {
+		case err == nil:
+			return nil, nil
+		case errors.As(err, &api) && api.ErrorCode == codeWrongSequence: // there is a job with its id
+		case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
+			return nil, &APIError{Status: http.StatusServiceUnavailable, Code: CodeQueueFull, Message: "The queue has no room for more jobs. Try again later."}
+		default:
+			return nil, c.convertError(err)
 		}
-		there, err = c.isQueued(ctx, s, j)
+		there, err := c.isQueued(ctx, s, j)
 		if err != nil || there {
 			return nil, err
 		}
@@ -190,24 +214,6 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 // maxSubmitAttempts bounds the attempts to submit a job that turns out to be
 // settled.
 const maxSubmitAttempts = 3
-
-// publish adds the job to the queue, or reports that there is a job with its
-// id.
-func (c *queueClient) publish(ctx context.Context, j *job) (there bool, err error) {
-	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: c.names.Job(j.key), Data: j.data},
-		jetstream.WithExpectStream(c.names.JobsStream()),
-		jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
-	var api *jetstream.APIError
-	switch {
-	case err == nil:
-		return false, nil
-	case errors.As(err, &api) && api.ErrorCode == codeWrongSequence:
-		return true, nil
-	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
-		return false, &APIError{Status: http.StatusServiceUnavailable, Code: CodeQueueFull, Message: "The queue has no room for more jobs. Try again later."}
-	}
-	return false, c.convertError(err)
-}
 
 // isQueued reports whether the job is in the queue. A different job in its
 // place is an error.

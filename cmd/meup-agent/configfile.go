@@ -41,9 +41,15 @@ func applyConfig(fl *pflag.FlagSet, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	for _, doc := range file.Docs {
-		list, err := members(doc.Body)
-		if err != nil {
-			return located(path, doc.Body.GetToken(), err)
+		var list []*ast.MappingValueNode
+		switch n := doc.Body.(type) {
+		case *ast.MappingNode:
+			list = n.Values
+		case *ast.MappingValueNode:
+			list = append(list, n)
+		case nil, *ast.NullNode, *ast.CommentGroupNode: // only comments
+		default:
+			return located(path, doc.Body.GetToken(), errors.New("expected keys with values, such as max_steps: 12"))
 		}
 		for _, member := range list {
 			if err := applyMember(fl, member); err != nil {
@@ -59,20 +65,6 @@ func located(path string, t *token.Token, err error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return fmt.Errorf("%s:%d:%d: %w", path, t.Position.Line, t.Position.Column, err)
-}
-
-// members returns the keys of a document with their values. A document of
-// comments only has none.
-func members(node ast.Node) ([]*ast.MappingValueNode, error) {
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		return n.Values, nil
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, nil
-	case nil, *ast.NullNode, *ast.CommentGroupNode:
-		return nil, nil
-	}
-	return nil, errors.New("expected keys with values, such as max_steps: 12")
 }
 
 func applyMember(fl *pflag.FlagSet, member *ast.MappingValueNode) error {

@@ -145,32 +145,8 @@ func (f *deciderFlags) text() (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// checkEffect refuses flags and keys of the configuration file that have no
-// effect with the selected planner. A variable may be meant for other programs: it is
-// logged.
-func (f *deciderFlags) checkEffect(approach string, log *slog.Logger) error {
-	var useless []string
-	decides := "a model decides"
-	switch approach {
-	case planner.ReasonerName:
-		useless, decides = ofModels, "a Reasoning API decides"
-	case planner.RulesName:
-		useless = append([]string{"instructions", "instructions-file", "reasoner-token-env"}, ofModels...)
-		decides = "rules decide"
-	default:
-		useless = []string{"reasoner-token-env"}
-	}
-	for _, name := range useless {
-		if flag := f.flags.Lookup(name); flag.Changed || flag.Value.String() != flag.DefValue {
-			return program.Usagef("--%s has no effect: %s", name, decides)
-		}
-	}
-	if os.Getenv(models.APIVariable) != "" && slices.Contains(useless, "api") {
-		log.Warn(models.APIVariable + " has no effect: " + decides)
-	}
-	return nil
-}
-
+// open opens the planner that the flags select. It refuses flags and keys of the configuration
+// file that have no effect with it. A variable may be meant for other programs: it is logged.
 func (f *deciderFlags) open(tel *telemetry.Telemetry, log *slog.Logger) (*planner.Opened, error) {
 	share, err := contextwindow.ParseUtilization(f.utilization)
 	if err != nil {
@@ -186,8 +162,20 @@ func (f *deciderFlags) open(tel *telemetry.Telemetry, log *slog.Logger) (*planne
 	if err != nil {
 		return nil, program.Usagef("%w", err)
 	}
-	if err := f.checkEffect(opened.Approach, log); err != nil {
-		return nil, errors.Join(err, opened.Close())
+	useless, decides := []string{"reasoner-token-env"}, "a model decides"
+	switch opened.Approach {
+	case planner.ReasonerName:
+		useless, decides = ofModels, "a Reasoning API decides"
+	case planner.RulesName:
+		useless, decides = append([]string{"instructions", "instructions-file", "reasoner-token-env"}, ofModels...), "rules decide"
+	}
+	for _, name := range useless {
+		if flag := f.flags.Lookup(name); flag.Changed || flag.Value.String() != flag.DefValue {
+			return nil, errors.Join(program.Usagef("--%s has no effect: %s", name, decides), opened.Close())
+		}
+	}
+	if os.Getenv(models.APIVariable) != "" && slices.Contains(useless, "api") {
+		log.Warn(models.APIVariable + " has no effect: " + decides)
 	}
 	return opened, nil
 }

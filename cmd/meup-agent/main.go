@@ -26,10 +26,6 @@ func main() {
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, env *program.Environment, args []string) int {
-	return program.Run(ctx, env, newRoot(), args)
-}
-
-func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "meup-agent",
 		Short: "An agent that answers questions with MCP tools",
@@ -45,7 +41,7 @@ Exit codes: 0 ended as requested, 1 failed, 2 invalid usage.`,
 	}
 	root.AddCommand(newRun(), newBridge(), newACP(), newReview(), program.NewVersion(version), newDocserver())
 	program.Describe(root, version)
-	return root
+	return program.Run(ctx, env, root, args)
 }
 
 // newDocserver returns the command of the MCP server for --docs, so that --docs

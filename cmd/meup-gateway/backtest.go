@@ -161,7 +161,29 @@ func (f *backtestFlags) compare(ctx context.Context, cfg *config.Config, log jou
 	}
 	var all *api.Backtest
 	for _, name := range names {
-		r, err := f.compareSpace(ctx, cfg, log, name, stderr)
+		o := backtest.Options{Log: log, Space: name, Examples: f.examples, Partial: f.gateway != "", Progress: progressTo(stderr)}
+		found, err := f.begin(ctx, &o)
+		if err != nil {
+			return nil, err
+		}
+		if !found { // the space does not have the envelope of --since
+			continue
+		}
+		inForce, err := policyAt(ctx, log, name)
+		hidden := errors.Is(err, backtest.ErrPolicyHidden)
+		f.hidden = f.hidden || hidden
+		if err != nil && !hidden {
+			return nil, err
+		}
+		o.Current, err = f.inForce(name, inForce, stderr)
+		if err != nil {
+			return nil, err
+		}
+		o.New, err = gateway.BacktestPolicy(cfg, name, inForce)
+		if err != nil {
+			return nil, err
+		}
+		r, err := backtest.Run(ctx, o)
 		switch {
 		case errors.Is(err, backtest.ErrNoSpace) && f.space == "":
 			fmt.Fprintf(stderr, "The configuration has no space %s, which is not compared.\n", name)
@@ -169,7 +191,6 @@ func (f *backtestFlags) compare(ctx context.Context, cfg *config.Config, log jou
 			return nil, fmt.Errorf("the configuration has no space %q", name)
 		case err != nil:
 			return nil, err
-		case r == nil: // it does not have the envelope of --since
 		case all == nil:
 			all = r
 		default:
@@ -183,29 +204,6 @@ func (f *backtestFlags) compare(ctx context.Context, cfg *config.Config, log jou
 		return nil, errors.New("the log has no space of the configuration")
 	}
 	return all, nil
-}
-
-// compareSpace runs the backtest of a space; nil if it does not have the envelope of --since.
-func (f *backtestFlags) compareSpace(ctx context.Context, cfg *config.Config, log journal.Reader, name string, stderr io.Writer) (*api.Backtest, error) {
-	o := backtest.Options{Log: log, Space: name, Examples: f.examples, Partial: f.gateway != "", Progress: progressTo(stderr)}
-	found, err := f.begin(ctx, &o)
-	if err != nil || !found {
-		return nil, err
-	}
-	inForce, err := policyAt(ctx, log, name)
-	f.hidden = f.hidden || errors.Is(err, backtest.ErrPolicyHidden)
-	if err != nil && !errors.Is(err, backtest.ErrPolicyHidden) {
-		return nil, err
-	}
-	o.Current, err = f.inForce(name, inForce, stderr)
-	if err != nil {
-		return nil, err
-	}
-	o.New, err = gateway.BacktestPolicy(cfg, name, inForce)
-	if err != nil {
-		return nil, err
-	}
-	return backtest.Run(ctx, o)
 }
 
 func (f *backtestFlags) open(stderr io.Writer) (journal.Reader, func() error, error) {

@@ -38,7 +38,6 @@ Capabilities that were granted or revoked at run time are in the log and not in
 the configuration; explain ignores them.`,
 		Example: "  meup-gateway explain --config meup.yaml --space lab --participant planner --envelope call.json",
 		Args:    program.Args(),
-		RunE:    func(c *cobra.Command, _ []string) error { return explain(f, c.InOrStdin(), c.OutOrStdout()) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "configuration file (required)")
@@ -46,72 +45,80 @@ the configuration; explain ignores them.`,
 	fl.StringVar(&f.participant, "participant", "", "participant (required)")
 	fl.StringVar(&f.envelope, "envelope", "", "file with the envelope, - for standard input (required)")
 	fl.StringVar(&f.dialect, "dialect", protocol.DialectMEUP01.String(), "dialect of the envelope")
-	return c
-}
-
-func explain(f explainFlags, in io.Reader, out io.Writer) error {
-	for name, value := range map[string]string{"--config": f.config, "--participant": f.participant, "--envelope": f.envelope} {
-		if value == "" {
-			return program.Usagef("%s is required", name)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		out := c.OutOrStdout()
+		for name, value := range map[string]string{"--config": f.config, "--participant": f.participant, "--envelope": f.envelope} {
+			if value == "" {
+				return program.Usagef("%s is required", name)
+			}
 		}
-	}
-	cfg, faults := config.Load(f.config)
-	if cfg == nil {
-		for _, fault := range faults {
-			fmt.Fprintln(out, fault)
+		cfg, faults := config.Load(f.config)
+		if cfg == nil {
+			for _, fault := range faults {
+				fmt.Fprintln(out, fault)
+			}
+			return errReported
 		}
-		return errReported
-	}
-	s, err := pickSpace(cfg, f.space)
-	if err != nil {
-		return err
-	}
-	from := protocol.ParticipantID(f.participant)
-	held, err := capabilitiesOf(s, from)
-	if err != nil {
-		return err
-	}
-	inbound, err := readEnvelope(f, in)
-	if err != nil {
-		return err
-	}
-	e := &inbound.Envelope
-	c := authority.Config{Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig), Deciders: s.Deciders}
-	for _, p := range s.Participants {
-		c.Participants[p.ID] = authority.ParticipantConfig{Root: p.Root}
-	}
-	request := c.Request(from, e, inbound.Payload)
-	set := capability.NewSet(held...)
-	for _, reason := range set.Explain(&request) {
-		fmt.Fprintln(out, reason)
-	}
-	if e.Kind.IsReserved() {
-		fmt.Fprintf(out, "denied: only the gateway sends %s\n", e.Kind)
-		return errReported
-	}
-	d := set.Decide(&request)
-	rule := explainDeciders(out, &c, &request)
-	switch {
-	case d.Allowed && e.Kind == protocol.KindMCPProposal && rule != nil && rule.Capability.Deny():
-		fmt.Fprintf(out, "denied by the rule of deciders %s\n", rule.Capability)
-		return errReported
-	case d.Allowed:
-		fmt.Fprintf(out, "allowed by %s\n", d.By)
-		return nil
-	case d.By != nil:
-		fmt.Fprintf(out, "denied by %s\n", d.By)
-		return errReported
-	}
-	if e.Kind == protocol.KindMCPRequest && len(e.Correlation.IDs) == 0 {
-		c.Participants[from] = authority.ParticipantConfig{Root: c.Participants[from].Root, Capabilities: held}
-		verdict, by := c.Ask(authority.NewState(&c).Ledger.Effective(from, time.Now()), request)
-		if verdict == authority.Allowed {
-			fmt.Fprintf(out, "allowed by the rule of deciders %s\n", by)
+		s, err := pickSpace(cfg, f.space)
+		if err != nil {
+			return err
+		}
+		from := protocol.ParticipantID(f.participant)
+		rights := authority.Config{Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig), Deciders: s.Deciders}
+		var held []*capability.Capability
+		configured := false
+		for _, p := range s.Participants {
+			rights.Participants[p.ID] = authority.ParticipantConfig{Root: p.Root}
+			if p.ID == from {
+				held, configured = p.Capabilities, true
+			}
+		}
+		switch {
+		case configured:
+		case s.JWT != nil:
+			held = s.JWT.Capabilities
+		default:
+			return fmt.Errorf("the space %s has no participant %q", s.Name, from)
+		}
+		inbound, err := readEnvelope(f, c.InOrStdin())
+		if err != nil {
+			return err
+		}
+		e := &inbound.Envelope
+		request := rights.Request(from, e, inbound.Payload)
+		set := capability.NewSet(held...)
+		for _, reason := range set.Explain(&request) {
+			fmt.Fprintln(out, reason)
+		}
+		if e.Kind.IsReserved() {
+			fmt.Fprintf(out, "denied: only the gateway sends %s\n", e.Kind)
+			return errReported
+		}
+		d := set.Decide(&request)
+		rule := explainDeciders(out, &rights, &request)
+		switch {
+		case d.Allowed && e.Kind == protocol.KindMCPProposal && rule != nil && rule.Capability.Deny():
+			fmt.Fprintf(out, "denied by the rule of deciders %s\n", rule.Capability)
+			return errReported
+		case d.Allowed:
+			fmt.Fprintf(out, "allowed by %s\n", d.By)
 			return nil
+		case d.By != nil:
+			fmt.Fprintf(out, "denied by %s\n", d.By)
+			return errReported
 		}
+		if e.Kind == protocol.KindMCPRequest && len(e.Correlation.IDs) == 0 {
+			rights.Participants[from] = authority.ParticipantConfig{Root: rights.Participants[from].Root, Capabilities: held}
+			verdict, by := rights.Ask(authority.NewState(&rights).Ledger.Effective(from, time.Now()), request)
+			if verdict == authority.Allowed {
+				fmt.Fprintf(out, "allowed by the rule of deciders %s\n", by)
+				return nil
+			}
+		}
+		fmt.Fprintf(out, "denied: none of %d capabilities selects it\n", len(held))
+		return errReported
 	}
-	fmt.Fprintf(out, "denied: none of %d capabilities selects it\n", len(held))
-	return errReported
+	return c
 }
 
 func pickSpace(cfg *config.Config, name string) (*config.Space, error) {
@@ -126,18 +133,6 @@ func pickSpace(cfg *config.Config, name string) (*config.Space, error) {
 		return nil, fmt.Errorf("the configuration has no space %q", name)
 	}
 	return s, nil
-}
-
-func capabilitiesOf(s *config.Space, id protocol.ParticipantID) ([]*capability.Capability, error) {
-	for _, p := range s.Participants {
-		if p.ID == id {
-			return p.Capabilities, nil
-		}
-	}
-	if s.JWT != nil {
-		return s.JWT.Capabilities, nil
-	}
-	return nil, fmt.Errorf("the space %s has no participant %q", s.Name, id)
 }
 
 func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/archive"
+	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/kit/privatedir"
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/safety"
@@ -166,31 +167,28 @@ func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (archive.Exp
 		}
 		return source, nil
 	}
-	data, mask, err := f.configured(warnings)
-	if err != nil {
-		return nil, err
-	}
-	return archive.OpenFolder(ctx, data, f.space, mask, program.TextLogger(warnings, slog.LevelWarn))
-}
-
-// configured returns the folder, and the masker for all secrets in the
-// gateway's configuration, if there is one.
-func (f *exportFlags) configured(warnings io.Writer) (data string, mask turns.Masker, err error) {
+	data := f.data
+	var mask turns.Masker // masks all secrets of the configuration, if there is one
+	var err error
 	if f.config == "" {
 		if f.format != archive.Lines {
 			fmt.Fprintln(warnings, "Without --config, secrets are masked by the built-in rules only.")
 		}
 		mask, err = safety.New(safety.Config{})
-		return f.data, mask, err
+	} else {
+		var cfg *config.Config
+		cfg, err = serveFlags{config: f.config}.load(printFaults(warnings))
+		if err != nil {
+			return nil, err
+		}
+		data = cmp.Or(f.data, cfg.Data)
+		if f.data == "" && (cfg.NATS != "" || cfg.Data == gateway.InMemory) {
+			return nil, fmt.Errorf("%s stores the log outside of a folder: use --gateway", f.config)
+		}
+		mask, err = gateway.SafetyOf(cfg, nil)
 	}
-	cfg, err := serveFlags{config: f.config}.load(printFaults(warnings))
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	data = cmp.Or(f.data, cfg.Data)
-	if f.data == "" && (cfg.NATS != "" || cfg.Data == ":memory:") {
-		return "", nil, fmt.Errorf("%s stores the log outside of a folder: use --gateway", f.config)
-	}
-	mask, err = gateway.SafetyOf(cfg, nil)
-	return data, mask, err
+	return archive.OpenFolder(ctx, data, f.space, mask, program.TextLogger(warnings, slog.LevelWarn))
 }

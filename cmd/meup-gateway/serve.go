@@ -159,7 +159,16 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 				log.Info("serving", "address", l.Addr().String(), "spaces", len(cfg.Spaces), "log", place, "version", version)
 			}
 		case <-reloadOpen:
-			reloadConfig(f, g, log)
+			next, err := f.load(logFaults(log))
+			if err != nil {
+				log.Error("configuration not reloaded; the current one stays in effect", "file", f.config)
+				continue
+			}
+			later := g.Reload(next)
+			log.Info("configuration reloaded", "file", f.config)
+			if len(later) > 0 {
+				log.Warn("some changes take effect after a restart", "keys", later)
+			}
 		case err := <-served:
 			return errors.Join(err, drain(ctx, g, cfg.DrainTimeout, log))
 		case <-ctx.Done():

@@ -25,33 +25,29 @@ from standard input.`,
 		Example: "  meup-gateway token\n  printf %s \"$TOKEN\" | meup-gateway token --hash",
 		Args:    program.Args(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if hash {
-				return hashToken(c)
+			if !hash {
+				token, digest := access.NewToken()
+				fmt.Fprintf(c.OutOrStdout(), "token: %s\ntoken_sha256: %s\n", token, hex.EncodeToString(digest[:]))
+				return nil
 			}
-			token, digest := access.NewToken()
-			fmt.Fprintf(c.OutOrStdout(), "token: %s\ntoken_sha256: %s\n", token, hex.EncodeToString(digest[:]))
+			in := bufio.NewReader(c.InOrStdin())
+			line, err := program.Interruptible(c.Context(), func() (string, error) { return in.ReadString('\n') })
+			switch {
+			case errors.Is(err, program.ErrInterrupted):
+				fmt.Fprintln(c.ErrOrStderr()) // after the ^C of a terminal
+				return err
+			case err != nil && !errors.Is(err, io.EOF):
+				return fmt.Errorf("read the token: %w", err)
+			}
+			token := strings.TrimRight(line, "\r\n")
+			if token == "" {
+				return errors.New("no token on standard input")
+			}
+			digest := access.Hash(token)
+			fmt.Fprintf(c.OutOrStdout(), "token_sha256: %s\n", hex.EncodeToString(digest[:]))
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&hash, "hash", false, "read a token from standard input and print its token_sha256")
 	return c
-}
-
-func hashToken(c *cobra.Command) error {
-	in := bufio.NewReader(c.InOrStdin())
-	line, err := program.Interruptible(c.Context(), func() (string, error) { return in.ReadString('\n') })
-	switch {
-	case errors.Is(err, program.ErrInterrupted):
-		fmt.Fprintln(c.ErrOrStderr()) // after the ^C of a terminal
-		return err
-	case err != nil && !errors.Is(err, io.EOF):
-		return fmt.Errorf("read the token: %w", err)
-	}
-	token := strings.TrimRight(line, "\r\n")
-	if token == "" {
-		return errors.New("no token on standard input")
-	}
-	digest := access.Hash(token)
-	fmt.Fprintf(c.OutOrStdout(), "token_sha256: %s\n", hex.EncodeToString(digest[:]))
-	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/meup-protocol/meup/internal/gateway"
 )
 
 // reloads returns a channel that receives when the file has to be read again:
@@ -17,11 +15,23 @@ func reloads(hup <-chan os.Signal, f serveFlags, log *slog.Logger) (<-chan struc
 	done := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() { // ends with done; stop waits
-		watched := watchFile(f, done, log)
+		var tick <-chan time.Time // nil without --watch
+		if f.watch {
+			ticker := time.NewTicker(watchEvery)
+			defer ticker.Stop()
+			tick = ticker.C
+		}
+		last := stamp(f.config)
 		for {
 			select {
 			case <-hup:
-			case <-watched:
+			case <-tick:
+				now := stamp(f.config)
+				if now == last || now == (fileStamp{}) {
+					continue
+				}
+				last = now
+				log.Debug("configuration file changed", "file", f.config)
 			case <-done:
 				return
 			}
@@ -37,56 +47,10 @@ func reloads(hup <-chan os.Signal, f serveFlags, log *slog.Logger) (<-chan struc
 	}
 }
 
-func reloadConfig(f serveFlags, g *gateway.Gateway, log *slog.Logger) {
-	cfg, err := f.load(logFaults(log))
-	if err != nil {
-		log.Error("configuration not reloaded; the current one stays in effect", "file", f.config)
-		return
-	}
-	later := g.Reload(cfg)
-	log.Info("configuration reloaded", "file", f.config)
-	if len(later) > 0 {
-		log.Warn("some changes take effect after a restart", "keys", later)
-	}
-}
-
 // watchEvery is the interval at which --watch checks the file. Unlike
 // notifications, polling also detects changes on a mounted file system or by an
 // editor that replaces the file.
 const watchEvery = time.Second
-
-// watchFile returns a channel that receives when the configuration file has
-// changed; without --watch it is nil and never receives.
-func watchFile(f serveFlags, done <-chan struct{}, log *slog.Logger) <-chan struct{} {
-	if !f.watch {
-		return nil
-	}
-	changed := make(chan struct{})
-	last := stamp(f.config)
-	go func() { // ends with done
-		t := time.NewTicker(watchEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-			case <-done:
-				return
-			}
-			now := stamp(f.config)
-			if now == last || now == (fileStamp{}) {
-				continue
-			}
-			last = now
-			log.Debug("configuration file changed", "file", f.config)
-			select {
-			case changed <- struct{}{}:
-			case <-done:
-				return
-			}
-		}
-	}()
-	return changed
-}
 
 // fileStamp distinguishes two states of a file.
 type fileStamp struct {

@@ -123,7 +123,8 @@ type serveFlags struct {
 const defaultTokenEnv = "REASONING_API_TOKEN"
 
 func (f *serveFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.listen, "listen", defaultListen(), "address to listen on, host:port (default from $UVICORN_HOST and $UVICORN_PORT)")
+	listen := net.JoinHostPort(cmp.Or(os.Getenv(envHost), "127.0.0.1"), cmp.Or(os.Getenv(envPort), "9000"))
+	fl.StringVar(&f.listen, "listen", listen, "address to listen on, host:port (default from $UVICORN_HOST and $UVICORN_PORT)")
 	fl.StringVar(&f.metricsListen, "metrics-listen", "", "separate address for /metrics (default: on --listen)")
 	fl.IntVar(&f.maxConcurrency, "max-concurrency", httpapi.DefaultMaxConcurrent, "maximum number of concurrent requests; more are rejected with 503")
 	fl.Int64Var(&f.maxBody, "max-body", httpapi.DefaultMaxBody, "maximum size of a request, in bytes")
@@ -137,16 +138,11 @@ const (
 	envPort = "UVICORN_PORT"
 )
 
-func defaultListen() string {
-	return net.JoinHostPort(cmp.Or(os.Getenv(envHost), "127.0.0.1"), cmp.Or(os.Getenv(envPort), "9000"))
-}
-
 // check validates the flags before anything is started.
 func (f *serveFlags) check() error {
-	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return program.Usagef("--listen %q: expected host:port", f.listen)
-	}
 	switch {
+	case !isHostPort(f.listen):
+		return program.Usagef("--listen %q: expected host:port", f.listen)
 	case f.maxConcurrency < 1:
 		return program.Usagef("--max-concurrency %d: must be at least 1", f.maxConcurrency)
 	case f.maxBody < 1:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
@@ -32,22 +33,15 @@ const (
 
 func (f *logFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.file, "reasoning-log-file", os.Getenv(envLogFile), "file to which records of decisions are appended, and from which they are restored; one for each process (default $"+envLogFile+", or none)")
-	fl.BoolVar(&f.stdout, "reasoning-log-stdout", f.fromEnvironment(), "write records of decisions to standard output (default $"+envLogStdout+")")
-	fl.IntVar(&f.entries, "reasoning-log-entries", reasoner.DefaultLogEntries, "maximum number of records of decisions that are kept in memory")
-	fl.Int64Var(&f.bytes, "reasoning-log-bytes", reasoner.DefaultLogBytes, "maximum size of the kept records, and of the file before it is renamed to FILE.1")
-	fl.DurationVar(&f.age, "reasoning-log-age", reasoner.DefaultLogAge, "maximum age of the kept records")
-}
-
-func (f *logFlags) fromEnvironment() bool {
 	text := os.Getenv(envLogStdout)
-	if text == "" {
-		return false
-	}
-	on, err := strconv.ParseBool(text)
+	stdout, err := strconv.ParseBool(cmp.Or(text, "false"))
 	if err != nil {
 		f.wrong = fmt.Errorf("the environment variable %s=%q: expected 1 or 0", envLogStdout, text)
 	}
-	return on
+	fl.BoolVar(&f.stdout, "reasoning-log-stdout", stdout, "write records of decisions to standard output (default $"+envLogStdout+")")
+	fl.IntVar(&f.entries, "reasoning-log-entries", reasoner.DefaultLogEntries, "maximum number of records of decisions that are kept in memory")
+	fl.Int64Var(&f.bytes, "reasoning-log-bytes", reasoner.DefaultLogBytes, "maximum size of the kept records, and of the file before it is renamed to FILE.1")
+	fl.DurationVar(&f.age, "reasoning-log-age", reasoner.DefaultLogAge, "maximum age of the kept records")
 }
 
 func (f *logFlags) check() error {

@@ -18,10 +18,6 @@ func main() { os.Exit(program.Main(run)) }
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, env *program.Environment, args []string) int {
-	return program.Run(ctx, env, newRoot(), args)
-}
-
-func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "meup-reasoner",
 		Short: "Decides the next action of agents",
@@ -38,5 +34,5 @@ Exit codes: 0 ended as requested, 1 failed, 2 usage error.`,
 	}
 	root.AddCommand(newServe(), newWorker(), program.NewVersion(version))
 	program.Describe(root, version)
-	return root
+	return program.Run(ctx, env, root, args)
 }

@@ -386,8 +386,10 @@ func TestDiagnostics_Defaults(t *testing.T) {
 func TestListen_Environment(t *testing.T) {
 	t.Setenv("UVICORN_HOST", "::1")
 	t.Setenv("UVICORN_PORT", "9123")
-	if got := defaultListen(); got != "[::1]:9123" {
-		t.Error(got)
+	var f serveFlags
+	f.register(pflag.NewFlagSet("serve", pflag.ContinueOnError))
+	if f.listen != "[::1]:9123" {
+		t.Error(f.listen)
 	}
 }
 

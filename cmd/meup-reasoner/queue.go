@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -85,11 +84,33 @@ func (r *queueRuntime) work(ctx context.Context, workers int) (opened <-chan err
 	return outcome
 }
 
-// connect starts NATS or connects to it, and creates the queue without opening
+// connect starts NATS with --data, connects to it, and creates the queue without opening
 // it. The result has to be closed even after an error.
 func (f *queueFlags) connect(ctx context.Context, p *components) (r *queueRuntime, err error) {
 	r = new(queueRuntime)
-	if err := f.connectNATS(ctx, r, p.log); err != nil {
+	token, err := f.token()
+	if err != nil {
+		return r, err
+	}
+	options := []nats.Option{nats.Name("meup-reasoner")}
+	url := f.nats
+	if f.data != "" {
+		privatedir.Umask()
+		r.server, err = natsembed.Start(ctx, natsembed.Options{Dir: f.data, Listen: f.listen, Token: token, Logger: p.log})
+		if err != nil {
+			return r, err
+		}
+		url = r.server.URL()
+		options = append(options, r.server.ClientOptions()...)
+		p.log.Info("NATS server started", "address", url, "folder", f.data, "token", token != "")
+		if token == "" && !r.server.Loopback() {
+			p.log.Warn("no token is set: the NATS server accepts all clients that reach it", "address", url)
+		}
+	} else if token != "" {
+		options = append(options, nats.Token(token))
+	}
+	r.conn, err = natsconn.Connect(url, p.log, options...)
+	if err != nil {
 		return r, err
 	}
 	r.queue, err = queue.New(queue.Options{
@@ -110,33 +131,6 @@ func (f *queueFlags) connect(ctx context.Context, p *components) (r *queueRuntim
 		Conn: r.conn, Queue: f.name, AllowAPIKeys: f.apiKeys, Timeout: submitTimeout, Retries: reasonerclient.NoRetries,
 	})
 	return r, err
-}
-
-// connectNATS connects to NATS, and starts the server with --data.
-func (f *queueFlags) connectNATS(ctx context.Context, r *queueRuntime, log *slog.Logger) error {
-	token, err := f.token()
-	if err != nil {
-		return err
-	}
-	options := []nats.Option{nats.Name("meup-reasoner")}
-	url := f.nats
-	if f.data != "" {
-		privatedir.Umask()
-		r.server, err = natsembed.Start(ctx, natsembed.Options{Dir: f.data, Listen: f.listen, Token: token, Logger: log})
-		if err != nil {
-			return err
-		}
-		url = r.server.URL()
-		options = append(options, r.server.ClientOptions()...)
-		log.Info("NATS server started", "address", url, "folder", f.data, "token", token != "")
-		if token == "" && !r.server.Loopback() {
-			log.Warn("no token is set: the NATS server accepts all clients that reach it", "address", url)
-		}
-	} else if token != "" {
-		options = append(options, nats.Token(token))
-	}
-	r.conn, err = natsconn.Connect(url, log, options...)
-	return err
 }
 
 // close waits for jobs in progress, bounded by the queue's own timeout and by

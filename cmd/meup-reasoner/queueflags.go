@@ -42,7 +42,11 @@ func (f *queueFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.listen, "nats-listen", natsembed.DefaultListen, "with --data: address for workers and clients in other processes")
 	fl.StringVar(&f.tokenEnv, "nats-token-env", defaultNATSTokenEnv, "environment variable with the NATS token: sent to --nats, required by the server of --data; empty: no token")
 	fl.StringVar(&f.name, "queue", os.Getenv(reasoner.EnvQueue), "name of the queue (default $"+reasoner.EnvQueue+", or MEUP_INTENT)")
-	fl.IntVar(&f.workers, "workers", f.defaultWorkers(), "concurrent jobs of the queue ($REASONING_QUEUE_WORKERS); with 0, serve leaves them to other processes ($REASONING_QUEUE_WORKER=0)")
+	workers := 0
+	if os.Getenv("REASONING_QUEUE_WORKER") != "0" {
+		workers = f.number("REASONING_QUEUE_WORKERS", queue.DefaultWorkers)
+	}
+	fl.IntVar(&f.workers, "workers", workers, "concurrent jobs of the queue ($REASONING_QUEUE_WORKERS); with 0, serve leaves them to other processes ($REASONING_QUEUE_WORKER=0)")
 	fl.DurationVar(&f.ackWait, "ack-wait", queue.DefaultAckWait, "time after the last heartbeat of a worker until another one gets its job")
 	fl.IntVar(&f.maxDeliver, "max-deliver", queue.DefaultMaxDeliver, "how often a job is started before it fails")
 	fl.DurationVar(&f.jobTimeout, "job-timeout", queue.DefaultJobTimeout, "maximum time of one job of the queue")
@@ -91,13 +95,6 @@ func (f *queueFlags) token() (string, error) {
 		return "", program.Usagef("--nats-token-env %s: the variable is empty", f.tokenEnv)
 	}
 	return t, nil
-}
-
-func (f *queueFlags) defaultWorkers() int {
-	if os.Getenv("REASONING_QUEUE_WORKER") == "0" {
-		return 0
-	}
-	return f.number("REASONING_QUEUE_WORKERS", queue.DefaultWorkers)
 }
 
 func (f *queueFlags) milliseconds(name string, otherwise time.Duration) time.Duration {

@@ -110,7 +110,7 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs httpapi.J
 		o.Metrics = metrics
 	} else {
 		mux := http.NewServeMux()
-		if loopbackAddress(f.metricsListen) {
+		if isLoopback(f.metricsListen) {
 			metrics = httpapi.Local(metrics)
 		}
 		mux.Handle("GET /metrics", metrics)
@@ -126,23 +126,18 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs httpapi.J
 	}
 	address := addresses[len(addresses)-1]
 	p.log.Info("serving", "address", address.String(), "model", f.model, "tokens", len(tokens), "version", program.Version(version))
-	if len(tokens) == 0 && !loopback(address) {
+	if len(tokens) == 0 && !isLoopback(address.String()) {
 		p.log.Warn("no token is set: the service accepts only requests to localhost, although other machines can reach it", "address", address.String())
 	}
 	return listening.serve(ctx, f.drain, p.log)
 }
 
-// loopbackAddress reports whether a listen address is reachable from this
+// isLoopback reports whether a listen address is reachable from this
 // machine only.
-func loopbackAddress(address string) bool {
+func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip, ipErr := netip.ParseAddr(host)
 	return err == nil && (host == "localhost" || ipErr == nil && ip.IsLoopback())
-}
-
-func loopback(a net.Addr) bool {
-	to, err := netip.ParseAddrPort(a.String())
-	return err == nil && to.Addr().IsLoopback()
 }
 
 func (p *components) diagnostics() httpapi.Diagnostics {

@@ -87,7 +87,18 @@ one object per line.`,
 		if f.threads {
 			return listThreads(c, t, f, style)
 		}
-		h, others, err := f.read(c.Context(), t)
+		var h *api.History
+		others := false // it is the newest thread of several
+		if f.session != "" {
+			h, err = readSession(c.Context(), t, f.session, f.limit, protocol.Seq(f.before))
+		} else {
+			var q *turnReader
+			q, err = openTurns(c.Context(), t, f.thread)
+			if err == nil {
+				h, err = q.turns(c.Context(), f.limit, f.before)
+				others = q.others
+			}
+		}
 		if errors.Is(err, errNoThread) {
 			connect.Warn(c.ErrOrStderr(), "%s", err)
 			h, err = &api.History{Turns: []api.Turn{}}, nil
@@ -112,68 +123,49 @@ one object per line.`,
 	return c
 }
 
-// read reads the turns of a session, or of a thread. others reports that it is the newest
-// thread of several.
-func (f *historyFlags) read(ctx context.Context, t *connect.Target) (h *api.History, others bool, err error) {
-	if f.session != "" {
-		h, err = readSession(ctx, t, f.session, f.limit, protocol.Seq(f.before))
-		return h, false, err
-	}
-	q, err := openTurns(ctx, t, f.thread)
-	if err != nil {
-		return nil, false, err
-	}
-	h, err = q.turns(ctx, f.limit, f.before)
-	return h, q.others, err
-}
-
-// writeHistory writes turns below a heading, to which more is added.
+// writeHistory writes turns, each with its question, answers and reasoning, below a heading, to
+// which more is added.
 func writeHistory(w io.Writer, h *api.History, more string, s block.Style) error {
 	out := bufio.NewWriter(w)
-	head := "session " + termsafe.Words(h.SessionID)
+	of := "session " + termsafe.Words(h.SessionID)
 	if h.ThreadID != "" {
-		head = "thread " + termsafe.Words(string(h.ThreadID))
+		of = "thread " + termsafe.Words(string(h.ThreadID))
 	}
-	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, head+more))
+	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, of+more))
 	for i := range h.Turns {
 		t := &h.Turns[i]
 		if t.ThreadID != "" && (i == 0 || t.ThreadID != h.Turns[i-1].ThreadID) {
 			fmt.Fprintf(out, "\n%s\n", s.Paint(s.Dim, "thread "+termsafe.Words(string(t.ThreadID))))
 		}
-		writeTurn(out, t, s)
+		name := fmt.Sprintf("turn %d", t.TurnNumber)
+		if t.JobID != "" {
+			name = "job " + termsafe.Words(string(t.JobID))
+		}
+		head := fmt.Sprintf("%s · %s · %s", name, t.StartedAt.Local().Format(time.DateTime), termsafe.Words(t.State))
+		if t.CompletedAt != nil {
+			head += " · " + textutil.Took(t.CompletedAt.Sub(t.StartedAt.Time))
+		}
+		fmt.Fprintf(out, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termsafe.Words(string(t.From))+"› "), strings.ReplaceAll(termsafe.Text(t.UserInput), "\n", "\n  "))
+		if len(t.Responses) > 0 {
+			for _, r := range t.Responses {
+				writeAnswer(out, r.From, r.Text, s)
+			}
+		} else if t.Response != nil {
+			writeAnswer(out, t.ResponseFrom, *t.Response, s)
+		}
+		if block := block.TurnBlock(t, s); block != "" {
+			fmt.Fprintf(out, "\n%s", block)
+		}
+		for i := range t.Feedback {
+			f := &t.Feedback[i]
+			fmt.Fprintf(out, "  %s %s\n", s.Paint(s.Dim, fmt.Sprintf("%s rated the %s of %s:", termsafe.Words(string(f.From)), t.Subject(f), termsafe.Words(string(f.AboutFrom)))),
+				termsafe.Words(block.Feedback(f.Value, f.Note)))
+		}
+		if t.Truncated {
+			fmt.Fprintf(out, "  %s\n", s.Paint(s.Dim, "(truncated by the gateway)"))
+		}
 	}
 	return out.Flush()
-}
-
-// writeTurn writes a turn: question, answers, reasoning.
-func writeTurn(w io.Writer, t *api.Turn, s block.Style) {
-	name := fmt.Sprintf("turn %d", t.TurnNumber)
-	if t.JobID != "" {
-		name = "job " + termsafe.Words(string(t.JobID))
-	}
-	head := fmt.Sprintf("%s · %s · %s", name, t.StartedAt.Local().Format(time.DateTime), termsafe.Words(t.State))
-	if t.CompletedAt != nil {
-		head += " · " + textutil.Took(t.CompletedAt.Sub(t.StartedAt.Time))
-	}
-	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termsafe.Words(string(t.From))+"› "), strings.ReplaceAll(termsafe.Text(t.UserInput), "\n", "\n  "))
-	if len(t.Responses) > 0 {
-		for _, r := range t.Responses {
-			writeAnswer(w, r.From, r.Text, s)
-		}
-	} else if t.Response != nil {
-		writeAnswer(w, t.ResponseFrom, *t.Response, s)
-	}
-	if block := block.TurnBlock(t, s); block != "" {
-		fmt.Fprintf(w, "\n%s", block)
-	}
-	for i := range t.Feedback {
-		f := &t.Feedback[i]
-		fmt.Fprintf(w, "  %s %s\n", s.Paint(s.Dim, fmt.Sprintf("%s rated the %s of %s:", termsafe.Words(string(f.From)), t.Subject(f), termsafe.Words(string(f.AboutFrom)))),
-			termsafe.Words(block.Feedback(f.Value, f.Note)))
-	}
-	if t.Truncated {
-		fmt.Fprintf(w, "  %s\n", s.Paint(s.Dim, "(truncated by the gateway)"))
-	}
 }
 
 // writeAnswer writes an answer below the reasoning that its text begins with.

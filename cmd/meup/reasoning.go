@@ -53,7 +53,6 @@ space has no conversation.`,
   meup reasoning --jobs
   meup reasoning --job nightly-sweep`,
 		Args: program.Args("[N]"),
-		RunE: connect.RunE(func(c *cobra.Command, args []string) error { return runReasoning(c, a, args, &f) }),
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message; its beginning or end is enough")
@@ -62,11 +61,74 @@ space has no conversation.`,
 	fl.BoolVar(&f.jobs, "jobs", false, "list the jobs, newest first")
 	fl.IntVar(&f.limit, "limit", 20, "with --jobs: number of jobs, the newest ones; 0: all")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
+	c.RunE = connect.RunE(func(c *cobra.Command, args []string) error {
+		n, err := f.check(args)
+		if err != nil {
+			return err
+		}
+		style, t, err := a.target(c)
+		if err != nil {
+			return err
+		}
+		switch {
+		case f.jobs:
+			return listJobs(c, t, &f, style)
+		case f.job != "":
+			h, err := t.API.Job(c.Context(), t.Space, protocol.ID(f.job))
+			if connect.NotFound(err) {
+				h, err = selectJob(c.Context(), t, f.job)
+			}
+			if err != nil {
+				return err
+			}
+			return writeQueried(c, h.Turns, "", f.json, style)
+		case f.session != "":
+			found, err := selectInSession(c.Context(), t, f.session, n)
+			if err != nil {
+				return err
+			}
+			return writeQueried(c, found, "", f.json, style)
+		}
+		q, err := openTurns(c.Context(), t, f.thread)
+		if errors.Is(err, errNoThread) { // as history
+			connect.Warn(c.ErrOrStderr(), "%s", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		found, err := q.selected(c.Context(), n)
+		switch {
+		case err != nil:
+			return err
+		case len(found) > 0:
+			return writeQueried(c, found, q.thread, f.json, style)
+		case n <= 0:
+			return fmt.Errorf("thread %[1]s has no completed turn; meup reasoning all --thread %[1]s shows the others, and meup history --threads lists the threads", q.thread)
+		}
+		out := c.OutOrStdout()
+		if f.json { // a program reads it
+			out = c.ErrOrStderr()
+		}
+		fmt.Fprintln(out, block.NoTurn(n))
+		return &program.ExitError{Code: program.ExitFailed}
+	})
 	return c
 }
 
-// check rejects conflicting flags. n is the turn, as parseTurnNumber returns it.
-func (f *reasoningFlags) check(args []string, n int) error {
+// check rejects conflicting flags, and parses the number of the turn: 0 the most recent
+// completed one, -1 all.
+func (f *reasoningFlags) check(args []string) (n int, err error) {
+	switch {
+	case len(args) == 0:
+	case args[0] == "all":
+		n = -1
+	default:
+		n, err = strconv.Atoi(args[0])
+		if err != nil || n < 1 || n > 1<<30 {
+			return 0, program.Usagef("turn %q: expected a number from 1, or all", args[0])
+		}
+	}
 	selected := 0
 	for _, set := range []bool{f.thread != "", f.session != "", f.job != "", f.jobs} {
 		if set {
@@ -75,92 +137,20 @@ func (f *reasoningFlags) check(args []string, n int) error {
 	}
 	switch {
 	case selected > 1:
-		return program.Usagef("only one of --thread, --session, --job and --jobs is possible")
+		return 0, program.Usagef("only one of --thread, --session, --job and --jobs is possible")
 	case f.limit < 0:
-		return program.Usagef("--limit must not be negative")
+		return 0, program.Usagef("--limit must not be negative")
 	case len(args) > 0 && (f.job != "" || f.jobs):
-		return program.Usagef("a job has no turns: %q is not possible with --job or --jobs", args[0])
+		return 0, program.Usagef("a job has no turns: %q is not possible with --job or --jobs", args[0])
 	case n > 0 && f.session != "":
-		return program.Usagef("the turns of a session have no numbers of their own: use all, or --thread")
+		return 0, program.Usagef("the turns of a session have no numbers of their own: use all, or --thread")
 	}
 	for name, id := range map[string]string{"thread": f.thread, "session": f.session, "job": f.job} {
 		if id != "" && !protocol.ValidID(id) {
-			return program.Usagef("--%s %q is not a valid id", name, id)
+			return 0, program.Usagef("--%s %q is not a valid id", name, id)
 		}
-	}
-	return nil
-}
-
-// parseTurnNumber parses the number of a turn: 0 the most recent completed one, -1 all.
-func parseTurnNumber(args []string) (int, error) {
-	switch {
-	case len(args) == 0:
-		return 0, nil
-	case args[0] == "all":
-		return -1, nil
-	}
-	n, err := strconv.Atoi(args[0])
-	if err != nil || n < 1 || n > 1<<30 {
-		return 0, program.Usagef("turn %q: expected a number from 1, or all", args[0])
 	}
 	return n, nil
-}
-
-func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) error {
-	n, err := parseTurnNumber(args)
-	if err == nil {
-		err = f.check(args, n)
-	}
-	if err != nil {
-		return err
-	}
-	style, t, err := a.target(c)
-	if err != nil {
-		return err
-	}
-	switch {
-	case f.jobs:
-		return listJobs(c, t, f, style)
-	case f.job != "":
-		h, err := t.API.Job(c.Context(), t.Space, protocol.ID(f.job))
-		if connect.NotFound(err) {
-			h, err = selectJob(c.Context(), t, f.job)
-		}
-		if err != nil {
-			return err
-		}
-		return writeQueried(c, h.Turns, "", f.json, style)
-	case f.session != "":
-		found, err := selectInSession(c.Context(), t, f.session, n)
-		if err != nil {
-			return err
-		}
-		return writeQueried(c, found, "", f.json, style)
-	}
-	q, err := openTurns(c.Context(), t, f.thread)
-	if errors.Is(err, errNoThread) { // as history
-		connect.Warn(c.ErrOrStderr(), "%s", err)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	found, err := q.selected(c.Context(), n)
-	if err != nil {
-		return err
-	}
-	switch {
-	case len(found) > 0:
-		return writeQueried(c, found, q.thread, f.json, style)
-	case n <= 0:
-		return fmt.Errorf("thread %[1]s has no completed turn; meup reasoning all --thread %[1]s shows the others, and meup history --threads lists the threads", q.thread)
-	}
-	out := c.OutOrStdout()
-	if f.json { // a program reads it
-		out = c.ErrOrStderr()
-	}
-	fmt.Fprintln(out, block.NoTurn(n))
-	return &program.ExitError{Code: program.ExitFailed}
 }
 
 // writeQueried writes the reasoning of turns. The headings name the thread, or else
@@ -191,27 +181,38 @@ func writeQueried(c *cobra.Command, found []api.Turn, thread protocol.ID, asJSON
 	return nil
 }
 
-// selected returns the selected turns; none if there is no such turn.
+// selected returns turn n, the most recent completed one (n 0), or all (n -1); none if there
+// is no such turn.
 func (q *turnReader) selected(ctx context.Context, n int) ([]api.Turn, error) {
-	switch n {
-	case -1:
+	if n < 0 {
 		h, err := q.turns(ctx, 0, 0)
 		if err != nil {
 			return nil, err
 		}
 		return h.Turns, nil
-	case 0:
-		one, err := q.newestCompleted(ctx)
-		if err != nil || one == nil {
+	}
+	if n > 0 {
+		h, err := q.page(ctx, api.Page{Limit: 1, Before: n + 1})
+		if err != nil || len(h.Turns) == 0 || h.Turns[0].TurnNumber != n {
 			return nil, err
 		}
-		return []api.Turn{*one}, nil
+		return h.Turns, nil
 	}
-	h, err := q.page(ctx, api.Page{Limit: 1, Before: n + 1})
-	if err != nil || len(h.Turns) == 0 || h.Turns[0].TurnNumber != n {
-		return nil, err
+	for page := (api.Page{Limit: 10}); ; {
+		h, err := q.page(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range slices.Backward(h.Turns) {
+			if t.State == api.TurnCompleted {
+				return h.Turns[i : i+1], nil
+			}
+		}
+		if !h.HasMore || len(h.Turns) == 0 {
+			return nil, nil
+		}
+		page.Before = h.Turns[0].TurnNumber
 	}
-	return h.Turns, nil
 }
 
 // turnReader is the shared part of the commands that read turns.
@@ -271,25 +272,6 @@ func unknown(err error) error {
 		return &program.ExitError{Code: program.ExitFailed, Err: connect.SafeError{Err: err}}
 	}
 	return err
-}
-
-// newestCompleted returns the last turn that is completed; nil if none is.
-func (q *turnReader) newestCompleted(ctx context.Context) (*api.Turn, error) {
-	for page := (api.Page{Limit: 10}); ; {
-		h, err := q.page(ctx, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range slices.Backward(h.Turns) {
-			if t.State == api.TurnCompleted {
-				return &t, nil
-			}
-		}
-		if !h.HasMore || len(h.Turns) == 0 {
-			return nil, nil
-		}
-		page.Before = h.Turns[0].TurnNumber
-	}
 }
 
 // turns returns the newest turns (most of them, 0: all), oldest first.

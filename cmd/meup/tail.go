@@ -59,9 +59,22 @@ characters that control a terminal or are invisible.`,
 	fl.BoolVar(&f.noFollow, "no-follow", false, "exit after the envelopes in the log")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per envelope")
 	c.RunE = connect.RunStopped(func(c *cobra.Command, _ []string) error {
-		since, err := f.position(c.Flags())
-		if err != nil {
-			return err
+		var since *protocol.Seq
+		switch {
+		case f.since == "" && c.Flags().Changed("since"):
+			return program.Usagef("--since: expected a SEQ, or all")
+		case f.since != "" && c.Flags().Changed("lines"):
+			return program.Usagef("use either --since or -n, not both")
+		case f.last < 0:
+			return program.Usagef("-n %d: expected 0 or more", f.last)
+		case f.since == "all":
+			since = new(protocol.Seq)
+		case f.since != "":
+			seq, err := protocol.ParseSeq(f.since)
+			if err != nil {
+				return program.Usagef("--since %q: expected a SEQ, or all", f.since)
+			}
+			since = &seq
 		}
 		filter, matcher, err := f.filter.filter(c.Flags())
 		if err != nil {
@@ -100,34 +113,27 @@ type tailing struct {
 	note    func(format string, args ...any)
 }
 
-func (f *tailFlags) position(fl *pflag.FlagSet) (*protocol.Seq, error) {
-	switch {
-	case f.since == "" && fl.Changed("since"):
-		return nil, program.Usagef("--since: expected a SEQ, or all")
-	case f.since != "" && fl.Changed("lines"):
-		return nil, program.Usagef("use either --since or -n, not both")
-	case f.last < 0:
-		return nil, program.Usagef("-n %d: expected 0 or more", f.last)
-	case f.since == "":
-		return nil, nil
-	case f.since == "all":
-		return new(protocol.Seq), nil
-	}
-	seq, err := protocol.ParseSeq(f.since)
-	if err != nil {
-		return nil, program.Usagef("--since %q: expected a SEQ, or all", f.since)
-	}
-	return &seq, nil
-}
-
 // once prints the existing envelopes.
 func (t *tailing) once(c *cobra.Command) error {
 	ctx := c.Context()
 	if t.sieve.matcher != nil && !t.sieve.observe { // envelopes addressed to you pass
-		var err error
-		t.sieve.you, err = t.whoAmI(c)
-		if err != nil {
+		session, err := t.API.Session(ctx)
+		var answer *api.StatusError
+		if err != nil && (!errors.As(err, &answer) || answer.Status != http.StatusNotFound) {
 			return err
+		}
+		if err == nil {
+			t.sieve.you = session.In(t.Space)
+		}
+		if t.sieve.you == "" { // an older gateway, or a token for very many spaces: the welcome of the space has it
+			member, err := connect.Dial(ctx, t.DialOptions(c.ErrOrStderr()))
+			if err != nil {
+				return err
+			}
+			t.sieve.you = member.You()
+			if err := member.Close(); err != nil {
+				return err
+			}
 		}
 	}
 	if t.since == nil {
@@ -146,25 +152,6 @@ func (t *tailing) once(c *cobra.Command) error {
 		}
 		q.Since, q.Log = page.Next, page.Log
 	}
-}
-
-// whoAmI asks the gateway for the participant of the token. An older gateway,
-// or a token for very many spaces, gives no answer; then the welcome of the
-// space does.
-func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
-	s, err := t.API.Session(c.Context())
-	var answer *api.StatusError
-	switch {
-	case err == nil && s.In(t.Space) != "":
-		return s.In(t.Space), nil
-	case err != nil && (!errors.As(err, &answer) || answer.Status != http.StatusNotFound):
-		return "", err
-	}
-	member, err := connect.Dial(c.Context(), t.DialOptions(c.ErrOrStderr()))
-	if err != nil {
-		return "", err
-	}
-	return member.You(), member.Close()
 }
 
 // follow joins before it reads the backlog: envelopes that arrive meanwhile are

@@ -124,7 +124,8 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 			connect.Warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
 		}
 	}
-	if w.gaveUp(answer.From) {
+	working := w.workOf(answer.From)
+	if len(working) > 0 && !slices.ContainsFunc(working, func(of *work) bool { return !of.canceled }) {
 		return fmt.Errorf("%s gave the question up and canceled its reasoning; its message says why", termsafe.Words(string(answer.From)))
 	}
 	return nil
@@ -240,9 +241,13 @@ func (w *waiter) await(ctx, quiet context.Context) (*protocol.Envelope, error) {
 		}
 		w.noteWork(&e)
 		question := tracker.Apply(&e)
-		if e.Kind == protocol.KindMCPProposal && w.mayDecide(ctx, e.ID) {
-			if err := w.onProposal(&e); err != nil {
-				return nil, err
+		if e.Kind == protocol.KindMCPProposal {
+			at, err := connect.Retry(ctx, w.errOut, func() (*api.TurnOf, error) { return w.turnOf(ctx, w.id) })
+			if err == nil && slices.Contains(at.MayDecide, e.ID) {
+				err = w.onProposal(&e)
+				if err != nil {
+					return nil, err
+				}
 			}
 		}
 		if calls.Apply(&e) != nil {
@@ -253,12 +258,22 @@ func (w *waiter) await(ctx, quiet context.Context) (*protocol.Envelope, error) {
 		if e.Kind != protocol.KindChat || e.Context != "" || e.From == w.member.You() {
 			continue
 		}
-		switch {
-		case e.Correlation.Names(w.id), question == w.id && !beginsTurn(ctx, w.target, e.ID):
+		if e.Correlation.Names(w.id) {
 			return &e, nil
-		case question == w.id: // it answered nothing, so the question is still taken
-			tracker.Apply(&protocol.Envelope{From: e.From, Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo(w.id)})
 		}
+		if question != w.id {
+			continue
+		}
+		// The tracker of a connection lacks earlier envelopes and the questions that others address
+		// to the agent, so it can find an answer where an agent that has taken several questions
+		// answers none of them: the gateway counts the chat as a question of its own then. If the
+		// turn cannot be read, the tracker decides.
+		at, err := w.turnOf(ctx, e.ID)
+		if err != nil || at.Turn.MessageID != e.ID {
+			return &e, nil
+		}
+		// The question is still taken.
+		tracker.Apply(&protocol.Envelope{From: e.From, Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo(w.id)})
 	}
 }
 
@@ -317,22 +332,14 @@ func (w *waiter) workOf(id protocol.ParticipantID) (list []*work) {
 	return list
 }
 
-// gaveUp reports whether all contexts of a participant were canceled: its chat says why there is
-// no answer.
-func (w *waiter) gaveUp(id protocol.ParticipantID) bool {
-	list := w.workOf(id)
-	return len(list) > 0 && !slices.ContainsFunc(list, func(of *work) bool { return !of.canceled })
-}
+// turnTimeout bounds the request for the turn of a message or of a possible answer.
+const turnTimeout = 5 * time.Second
 
-// mayDecide reports whether a proposal is in the turn of the message, and the caller may
-// decide on it.
-func (w *waiter) mayDecide(ctx context.Context, id protocol.ID) bool {
-	at, err := connect.Retry(ctx, w.errOut, func() (*api.TurnOf, error) {
-		ctx, cancel := context.WithTimeout(ctx, turnTimeout)
-		defer cancel()
-		return w.target.API.TurnOf(ctx, w.target.Space, w.id)
-	})
-	return err == nil && slices.Contains(at.MayDecide, id)
+// turnOf reads the turn that an envelope belongs to.
+func (w *waiter) turnOf(ctx context.Context, id protocol.ID) (*api.TurnOf, error) {
+	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
+	defer cancel()
+	return w.target.API.TurnOf(ctx, w.target.Space, id)
 }
 
 // undecided names the proposals in the turn of the message that are not decided,
@@ -370,21 +377,6 @@ func (w *waiter) undecided(ctx context.Context) (text string) {
 		}
 	}
 	return text
-}
-
-// turnTimeout bounds the request for the turn of a possible answer.
-const turnTimeout = 5 * time.Second
-
-// beginsTurn reports whether the gateway counts a chat as a question of its own.
-// The tracker of a connection lacks earlier envelopes and the questions that
-// others address to the agent, so it can find an answer where an agent that has
-// taken several questions answers none of them. If the turn cannot be read,
-// beginsTurn returns false and the tracker decides.
-func beginsTurn(ctx context.Context, t *connect.Target, chat protocol.ID) bool {
-	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
-	defer cancel()
-	at, err := t.API.TurnOf(ctx, t.Space, chat)
-	return err == nil && at.Turn.MessageID == chat
 }
 
 func chatText(e *protocol.Envelope) string {

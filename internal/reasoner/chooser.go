@@ -101,25 +101,20 @@ func choiceRequest(r *wire.WorkflowIntentRequest, c workflowChoice) (*wire.Agent
 		}
 		history = append(history, item)
 	}
+	instructions := ""
+	params := object(r.Params)
+	delete(params, "workflow")
+	if len(params) > 0 {
+		text, err := json.Marshal(params)
+		if err != nil {
+			return nil, err
+		}
+		instructions = "The parameters of the run are: " + string(text)
+	}
 	return &wire.AgentIntentRequest{
 		SessionID: r.RunID, GoalText: goal.String(), LLM: r.LLM, MemoryState: r.MemoryState, History: history,
-		Instructions: parameters(r.Params), ForcedTool: enterNode,
+		Instructions: instructions, ForcedTool: enterNode,
 		ContextTokens: r.ContextTokens, ContextUtilization: r.ContextUtilization, SummarizationModel: r.SummarizationModel,
 		Tools: []wire.Tool{{Name: enterNode, Description: "Enters a node of the workflow.", InputSchema: schema}},
 	}, nil
-}
-
-// parameters returns the parameters of a run as instructions, without the
-// workflow itself.
-func parameters(raw json.RawMessage) string {
-	params := object(raw)
-	delete(params, "workflow")
-	if len(params) == 0 {
-		return ""
-	}
-	text, err := json.Marshal(params)
-	if err != nil {
-		return "" // it came from JSON
-	}
-	return "The parameters of the run are: " + string(text)
 }

@@ -75,10 +75,7 @@ func holdsOne(text string, v *values) (bool, error) {
 	if !json.Valid([]byte(raw)) {
 		return false, errors.New("expected a JSON value after the operator, with text in quotation marks")
 	}
-	return compare(have, op, decoded(json.RawMessage(raw)))
-}
-
-func compare(have any, op string, want any) (bool, error) {
+	want := decoded(json.RawMessage(raw))
 	switch op {
 	case "==":
 		return equal(have, want), nil

@@ -44,7 +44,16 @@ func (s *Service) summarizer(r *wire.AgentIntentRequest) (contextwindow.Summariz
 	case named == "":
 		return s.boundedSummaries(s.o.Telemetry.Model(model)), nil
 	}
-	opened, err := s.openSummarizer(named, r.LLM)
+	provider, _, _ := strings.Cut(named, ":")
+	key := ""
+	if r.LLM != nil && strings.EqualFold(strings.TrimSpace(r.LLM.Provider), provider) {
+		key = r.LLM.APIKey // it is sent only to the provider that it is for
+	}
+	var opened llm.Model
+	err := errors.New("this service uses only its own model")
+	if s.o.Open != nil {
+		opened, err = s.o.Open(named, key)
+	}
 	if err != nil {
 		return nil, &Fault{
 			Status: http.StatusUnprocessableEntity, Code: CodeInvalidRequest, Path: "/summarization_model",
@@ -52,20 +61,6 @@ func (s *Service) summarizer(r *wire.AgentIntentRequest) (contextwindow.Summariz
 		}
 	}
 	return s.boundedSummaries(s.o.Telemetry.UntrustedModel(opened)), nil
-}
-
-// openSummarizer opens the model that a request names. The key of the request
-// is sent only to the provider that it is for.
-func (s *Service) openSummarizer(name string, l *wire.LLM) (llm.Model, error) {
-	if s.o.Open == nil {
-		return nil, errors.New("this service uses only its own model")
-	}
-	provider, _, _ := strings.Cut(name, ":")
-	key := ""
-	if l != nil && strings.EqualFold(strings.TrimSpace(l.Provider), provider) {
-		key = l.APIKey
-	}
-	return s.o.Open(name, key)
 }
 
 // boundedSummaries returns a Summarizer for one decision.

@@ -61,8 +61,17 @@ func (p *past) add(item wire.HistoryItem) {
 	}
 	action := object(step["action"]) // some runtimes nest the decision within the step
 	tool := toolOf(step, action)
-	if tool == "" {
-		p.addMessage(step, action)
+	if tool == "" { // a message, or a note
+		words := first(step, action, "content", "text", "message", "final", "final_text", "reasoning", "thought", "result", "output", "error")
+		switch role := text(step["role"]); {
+		case words == "":
+		case role == "user":
+			p.messages = append(p.messages, llm.Message{Role: llm.User, Text: textutil.Shorten(words, maxMessage)})
+		case role == "assistant":
+			p.messages = append(p.messages, llm.Message{Role: llm.Assistant, Text: textutil.Shorten(words, maxMessage)})
+		default:
+			p.addNote(words)
+		}
 		return
 	}
 	thought := first(step, action, "reasoning", "thought")
@@ -77,20 +86,6 @@ func (p *past) addNote(sentence string) {
 	sentence = strings.TrimSpace(sentence)
 	if sentence != "" {
 		p.notes = append(p.notes, textutil.Shorten(sentence, maxNote))
-	}
-}
-
-// addMessage records a step without a tool as a message or as a note.
-func (p *past) addMessage(step, action map[string]json.RawMessage) {
-	words := first(step, action, "content", "text", "message", "final", "final_text", "reasoning", "thought", "result", "output", "error")
-	switch role := text(step["role"]); {
-	case words == "":
-	case role == "user":
-		p.messages = append(p.messages, llm.Message{Role: llm.User, Text: textutil.Shorten(words, maxMessage)})
-	case role == "assistant":
-		p.messages = append(p.messages, llm.Message{Role: llm.Assistant, Text: textutil.Shorten(words, maxMessage)})
-	default:
-		p.addNote(words)
 	}
 }
 

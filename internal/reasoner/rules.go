@@ -52,41 +52,28 @@ func (heuristics) Next(ctx context.Context, s planner.State) (planner.Decision, 
 	switch {
 	case i < 0:
 		return (rules.Rules{}).Next(ctx, s)
-	case !called(s.Steps, isSearch):
-		return searchGoal(ctx, s, &s.Tools[i])
-	case len(s.Tools) == 1:
+	case called(s.Steps, isSearch) && len(s.Tools) == 1:
 		return nothingFound(s), nil
-	}
-	s.Tools = slices.Concat(s.Tools[:i], s.Tools[i+1:])
-	return (rules.Rules{}).Next(ctx, withoutSearches(s))
-}
-
-// withoutSearches removes the steps whose search found nothing: the rules would
-// quote an empty result.
-func withoutSearches(s planner.State) planner.State {
-	all := len(s.Steps)
-	s.Steps = slices.DeleteFunc(slices.Clone(s.Steps), func(r contextwindow.Record) bool {
-		return called([]contextwindow.Record{r}, isSearch)
-	})
-	if s.MaxSteps > 0 {
-		s.MaxSteps = max(1, s.MaxSteps-(all-len(s.Steps)))
-	}
-	return s
-}
-
-// searchGoal searches for the goal. If the goal asks for nothing, the rules decide.
-func searchGoal(ctx context.Context, s planner.State, search *planner.Tool) (planner.Decision, error) {
-	if !rules.AsksAnything(s.Question) {
+	case called(s.Steps, isSearch): // the rules would quote the empty result of a search
+		steps := slices.DeleteFunc(slices.Clone(s.Steps), func(r contextwindow.Record) bool {
+			return called([]contextwindow.Record{r}, isSearch)
+		})
+		if s.MaxSteps > 0 {
+			s.MaxSteps = max(1, s.MaxSteps-(len(s.Steps)-len(steps)))
+		}
+		s.Steps, s.Tools = steps, slices.Concat(s.Tools[:i], s.Tools[i+1:])
+		return (rules.Rules{}).Next(ctx, s)
+	case !rules.AsksAnything(s.Question):
 		s.Tools, s.Steps, s.MaxSteps, s.Stuck = knownTools, nil, 0, false
 		return (rules.Rules{}).Next(ctx, s)
 	}
-	args, missing := rules.Fill(search, s.Question, query(s.Question))
+	args, missing := rules.Fill(&s.Tools[i], s.Question, query(s.Question))
 	if len(missing) > 0 {
 		return (rules.Rules{}).Next(ctx, s)
 	}
 	return planner.Decision{
 		Action: contextwindow.UseTools, Source: planner.ByRules,
-		Calls: []contextwindow.Call{{Tool: search.Name, Arguments: args, Reason: "A full-text search for the goal tells what there is about it."}},
+		Calls: []contextwindow.Call{{Tool: s.Tools[i].Name, Arguments: args, Reason: "A full-text search for the goal tells what there is about it."}},
 	}, nil
 }
 

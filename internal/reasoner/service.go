@@ -27,6 +27,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/kit/recent"
+	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
 // DefaultModelTimeout bounds a model's time for one decision. After it the
@@ -149,10 +150,18 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 	}
 	took := s.o.Now().Sub(began)
 	rec := &wire.LogRecord{
-		Type: wire.JobWorkflowIntent, SessionID: r.RunID, IntentID: id, Source: cmp.Or(string(d.Source), byWorkflow), Outcome: workflowOutcome(out),
+		Type: wire.JobWorkflowIntent, SessionID: r.RunID, IntentID: id, Source: cmp.Or(string(d.Source), byWorkflow),
 	}
 	if out != nil {
 		rec.ToolName, rec.NextNode, rec.Reasoning, rec.Fallback = out.ToolName, out.NextNode, out.Reasoning, fallbackOf(out.Trace)
+		switch {
+		case out.Finish:
+			rec.Outcome = string(contextwindow.Finish)
+		case out.ToolName != "":
+			rec.Outcome = string(contextwindow.UseTools)
+		default:
+			rec.Outcome = outcomeNode
+		}
 	}
 	s.report(ctx, span, r.LLM, d, rec, false, took, err)
 	span.End(err)
@@ -190,7 +199,17 @@ const (
 func (s *Service) report(ctx context.Context, span *telemetry.Span, l *wire.LLM, d planner.Decision, r *wire.LogRecord, offered bool, took time.Duration, err error) {
 	done := telemetry.Decision{
 		Session: r.SessionID, Intent: r.IntentID, Provider: d.Provider, Model: d.Model, Source: r.Source,
-		Usage: d.Usage, Context: d.Shown, Duration: took, Outcome: outcome(r.Outcome, err), Err: err,
+		Usage: d.Usage, Context: d.Shown, Duration: took, Outcome: r.Outcome, Err: err,
+	}
+	var fault *Fault
+	switch {
+	case err == nil: // the decided action
+	case errors.As(err, &fault):
+		done.Outcome = "refused"
+	case errors.Is(err, context.Canceled):
+		done.Outcome = "cancelled"
+	default:
+		done.Outcome = "error"
 	}
 	if d.Fault != nil {
 		done.Err = errors.Join(err, maskedError{d.Fault, l})
@@ -206,10 +225,22 @@ func (s *Service) report(ctx context.Context, span *telemetry.Span, l *wire.LLM,
 		span.Set(telemetry.DecisionTools.StringSlice([]string{r.ToolName}))
 	}
 	s.o.Telemetry.Decided(ctx, done)
-	if s.o.Record != nil {
-		r.Outcome = done.Outcome
-		s.o.Record(record(r, l, d, took, err))
+	if s.o.Record == nil {
+		return
 	}
+	r.Status, r.Outcome, r.Provider, r.Model, r.DurationMS = wire.StatusOK, done.Outcome, d.Provider, d.Model, took.Milliseconds()
+	r.InputTokens, r.OutputTokens, r.Context = d.Usage.Input, d.Usage.Output, contextTrace(d.Shown)
+	switch {
+	case err != nil:
+		f := FaultOf(err)
+		r.Status, r.Error, r.Message = wire.StatusError, f.Code, f.Message
+	case d.Fault != nil:
+		r.Error = telemetry.ErrorClass(d.Fault)
+	}
+	for _, text := range decisionTexts(r) {
+		*text = textutil.Shorten(MaskKey(*text, l), maxRecorded)
+	}
+	s.o.Record(r)
 }
 
 // maskedError is an error without the key of a request.
@@ -223,31 +254,3 @@ func (e maskedError) Error() string { return MaskKey(e.err.Error(), e.llm) }
 
 // Unwrap returns the error.
 func (e maskedError) Unwrap() error { return e.err }
-
-// workflowOutcome returns the outcome of a transition; "" if there is none.
-func workflowOutcome(out *wire.WorkflowIntentResponse) string {
-	switch {
-	case out == nil:
-		return ""
-	case out.Finish:
-		return string(contextwindow.Finish)
-	case out.ToolName != "":
-		return string(contextwindow.UseTools)
-	}
-	return outcomeNode
-}
-
-// outcome returns the outcome of a decision: the decided action, unless there
-// is an error.
-func outcome(decided string, err error) string {
-	var fault *Fault
-	switch {
-	case err == nil:
-		return decided
-	case errors.As(err, &fault):
-		return "refused"
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
-	}
-	return "error"
-}

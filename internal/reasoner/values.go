@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meup-protocol/meup/client/reasoner/wire"
-
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 )
 
@@ -17,16 +15,6 @@ import (
 type values struct {
 	all    map[string]any
 	checks int // number of evaluated conditions
-}
-
-func newValues(r *wire.WorkflowIntentRequest, params map[string]json.RawMessage) *values {
-	given := make(map[string]any, len(params))
-	for name, raw := range params {
-		if name != "workflow" {
-			given[name] = decoded(raw)
-		}
-	}
-	return &values{all: map[string]any{"params": given, "outputs": decoded(r.Outputs), "memory": decoded(r.MemoryState)}}
 }
 
 // decoded decodes JSON and keeps numbers as they were written.
@@ -70,24 +58,8 @@ const maxFilled = 1 << 20
 
 var template = regexp.MustCompile(`\{\{\s*([^{}\s]+)\s*\}\}`)
 
-// fillTemplates substitutes {{path}} in the strings of the arguments. A string
-// that consists of one template becomes the value itself, with its type.
-func fillTemplates(args json.RawMessage, v *values) (json.RawMessage, error) {
-	if len(args) == 0 || isNull(args) {
-		return json.RawMessage("{}"), nil
-	}
-	f := filler{values: v, remaining: maxFilled}
-	filled := f.fill(decoded(args))
-	if f.fault != nil {
-		return nil, f.fault
-	}
-	raw, err := json.Marshal(filled)
-	if err != nil {
-		return nil, err // its parts came from JSON
-	}
-	return raw, nil
-}
-
+// filler substitutes {{path}} in the strings of arguments. A string that consists of one
+// template becomes the value itself, with its type.
 type filler struct {
 	values    *values
 	remaining int

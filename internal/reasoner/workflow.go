@@ -42,7 +42,14 @@ func nextNode(ctx context.Context, r *wire.WorkflowIntentRequest, choose workflo
 		if err != nil {
 			return nil, err
 		}
-		w.values, w.choose = newValues(r, params), choose
+		given := make(map[string]any, len(params))
+		for name, raw := range params {
+			if name != "workflow" {
+				given[name] = decoded(raw)
+			}
+		}
+		w.values = &values{all: map[string]any{"params": given, "outputs": decoded(r.Outputs), "memory": decoded(r.MemoryState)}}
+		w.choose = choose
 		if choose == nil {
 			w.choose = func(context.Context, workflowChoice) (workflowChosen, error) {
 				return workflowChosen{}, errNoWorkflowModel
@@ -248,11 +255,20 @@ func (w *workflow) enter(n *node, why string) (*wire.WorkflowIntentResponse, err
 	if n.tool == "" {
 		return out, nil
 	}
-	args, err := fillTemplates(n.args, w.values)
-	if err != nil {
-		return nil, err
+	out.ActionType, out.ToolName, out.ToolArgs = "tool", n.tool, json.RawMessage("{}")
+	if len(n.args) == 0 || isNull(n.args) {
+		return out, nil
 	}
-	out.ActionType, out.ToolName, out.ToolArgs = "tool", n.tool, args
+	f := filler{values: w.values, remaining: maxFilled}
+	filled := f.fill(decoded(n.args))
+	if f.fault != nil {
+		return nil, f.fault
+	}
+	args, err := json.Marshal(filled)
+	if err != nil {
+		return nil, err // its parts came from JSON
+	}
+	out.ToolArgs = args
 	return out, nil
 }
 

@@ -116,7 +116,7 @@ type Scene struct {
 var files embed.FS
 
 // Start starts the tools and joins the participants. The caller must call Run.
-func Start(ctx context.Context, o Options) (*Scene, error) {
+func Start(ctx context.Context, o Options) (_ *Scene, err error) {
 	if o.Pace == 0 {
 		o.Pace = DefaultPace
 	}
@@ -125,13 +125,11 @@ func Start(ctx context.Context, o Options) (*Scene, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Scene{opts: o, members: make(map[protocol.ParticipantID]*client.Client)}
-	if err := s.start(ctx); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return s, nil
-}
-
-func (s *Scene) start(ctx context.Context) error {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
 	content, err := fs.Sub(files, "files")
 	if err == nil {
 		err = os.CopyFS(s.opts.Dir, content)
@@ -140,14 +138,14 @@ func (s *Scene) start(ctx context.Context) error {
 		s.notes, err = openNotes(s.opts.Dir, 15*s.opts.Pace)
 	}
 	if err != nil {
-		return fmt.Errorf("write the files of the scene: %w", err)
+		return nil, fmt.Errorf("write the files of the scene: %w", err)
 	}
 	s.asker = &asker{visitor: s.opts.Visitor, requests: make(chan chan error)}
 	s.tools, err = mcptools.Start(ctx, []mcptools.Server{{
 		Name: string(Workspace), InProcess: s.notes.server(s.opts.Version, s.asker.again),
 	}}, mcptools.Options{Version: s.opts.Version, Logger: s.opts.Logger})
 	if err != nil {
-		return fmt.Errorf("start the tools of the scene: %w", err)
+		return nil, fmt.Errorf("start the tools of the scene: %w", err)
 	}
 	for _, who := range Cast() {
 		o := client.Options{URL: s.opts.URL, Space: s.opts.Space, Token: s.opts.Tokens[who], Logger: s.opts.Logger}
@@ -159,10 +157,10 @@ func (s *Scene) start(ctx context.Context) error {
 		}
 		s.members[who], err = client.Dial(ctx, o)
 		if err != nil {
-			return fmt.Errorf("join as %s: %w", who, err)
+			return nil, fmt.Errorf("join as %s: %w", who, err)
 		}
 	}
-	return nil
+	return s, nil
 }
 
 // Run plays until ctx ends. A participant that is removed from the space ends

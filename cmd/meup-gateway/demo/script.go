@@ -120,7 +120,10 @@ func plannerLines() script {
 					call("read_note", "What counts is the text that was published.", map[string]string{"name": strings.TrimSpace(published.Text)}))
 			},
 			func(steps []contextwindow.Record) planner.Decision {
-				return finish(report(steps), "Version 2.4 is announced, as you approved it.", 0.95)
+				checked, published, text := steps[0].Results, steps[2].Results[0], steps[3].Results[0]
+				answer := fmt.Sprintf("**Version 2.4 is announced**, in `%s`:\n\n> %s\n\n| checked | result |\n|---|---|\n| checklist | %s |\n| error rates | %s |\n| limits | clients keep their connection |\n\n%s",
+					strings.TrimSpace(published.Text), strings.TrimSpace(outcome(text)), openPoints(checked[0]), finding(checked[2]), whatNext)
+				return finish(answer, "Version 2.4 is announced, as you approved it.", 0.95)
 			},
 		},
 		limitQuestion: {
@@ -140,13 +143,6 @@ func plannerLines() script {
 
 // whatNext ends the scene.
 const whatNext = "Now it is your turn: ask *what is in the docs folder?*, for example, or write *play the scene again*."
-
-// report returns planner's answer.
-func report(steps []contextwindow.Record) string {
-	published, text := steps[2].Results[0], steps[3].Results[0]
-	return fmt.Sprintf("**Version 2.4 is announced**, in %s:\n\n> %s\n\n| checked | result |\n|---|---|\n| checklist | %s |\n| error rates | %s |\n| limits | clients keep their connection |\n\n%s",
-		"`"+strings.TrimSpace(published.Text)+"`", strings.TrimSpace(outcome(text)), openPoints(steps[0].Results[0]), finding(steps[0].Results[2]), whatNext)
-}
 
 func scoutLines() script {
 	return script{scoutQuestion: {

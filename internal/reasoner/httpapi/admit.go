@@ -35,7 +35,12 @@ func names(list, entry string) bool {
 // A service without tokens cannot otherwise distinguish its users from pages in
 // their browsers.
 func checkLocal(r *http.Request) error {
-	if !loopbackHost(r.Host) {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+	if !strings.EqualFold(host, "localhost") && (err != nil || !ip.IsLoopback()) {
 		return &reasoner.Fault{
 			Status: http.StatusForbidden, Code: reasoner.CodeForbidden,
 			Message: "Without tokens this service accepts only requests to localhost: use http://127.0.0.1, or set tokens (REASONING_API_TOKEN).",
@@ -50,17 +55,6 @@ func checkLocal(r *http.Request) error {
 		}
 	}
 	return nil
-}
-
-// loopbackHost reports whether a Host header names this machine: localhost or a
-// loopback address, with or without a port.
-func loopbackHost(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
 // Local passes requests to next unless checkLocal rejects them.

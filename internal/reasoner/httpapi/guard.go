@@ -195,16 +195,21 @@ func prefixes(list ...string) []netip.Prefix {
 
 // public reports whether an address is on the public internet. The address must
 // not be mapped from IPv4. An IPv6 address that embeds an IPv4 address is
-// judged by the latter.
+// judged by the latter (NAT64, 6to4).
 func public(addr netip.Addr) bool {
 	if !addr.IsValid() {
 		return false
 	}
-	if inner, ok := embedded(addr); ok {
-		return public(inner)
-	}
-	if addr.Is6() && !globalUnicast.Contains(addr) {
-		return false
+	if addr.Is6() {
+		b := addr.As16()
+		switch {
+		case nat64.Contains(addr):
+			return public(netip.AddrFrom4([4]byte(b[12:16])))
+		case sixToFour.Contains(addr):
+			return public(netip.AddrFrom4([4]byte(b[2:6])))
+		case !globalUnicast.Contains(addr):
+			return false
+		}
 	}
 	for _, p := range notPublic {
 		if p.Contains(addr) {
@@ -212,19 +217,4 @@ func public(addr netip.Addr) bool {
 		}
 	}
 	return true
-}
-
-// embedded returns the IPv4 address in a NAT64 or 6to4 address.
-func embedded(addr netip.Addr) (netip.Addr, bool) {
-	if !addr.Is6() {
-		return netip.Addr{}, false
-	}
-	b := addr.As16()
-	switch {
-	case nat64.Contains(addr):
-		return netip.AddrFrom4([4]byte(b[12:16])), true
-	case sixToFour.Contains(addr):
-		return netip.AddrFrom4([4]byte(b[2:6])), true
-	}
-	return netip.Addr{}, false
 }

@@ -228,13 +228,16 @@ func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route,
 	return raw, route, err
 }
 
-func (h *handler) agentIntent(r *http.Request, raw []byte) (int, any, error) {
-	req, err := reasoner.DecodeAgentIntent(raw)
-	if err != nil {
-		return 0, nil, err
+// decision returns the handler of an endpoint that responds with a decision.
+func decision[R, D any](decode func(raw []byte) (*R, error), decide func(context.Context, *R) (*D, error)) func(*http.Request, []byte) (int, any, error) {
+	return func(r *http.Request, raw []byte) (int, any, error) {
+		req, err := decode(raw)
+		if err != nil {
+			return 0, nil, err
+		}
+		out, err := decide(r.Context(), req)
+		return http.StatusOK, out, err
 	}
-	out, err := h.o.Service.Decide(r.Context(), req)
-	return http.StatusOK, out, err
 }
 
 // agentIntentAsync accepts with 202. Published clients of the API accept any
@@ -277,15 +280,6 @@ func (h *handler) agentIntentCancel(r *http.Request, raw []byte) (int, any, erro
 		return http.StatusOK, wire.CancelResponse{Error: "No job of that correlation_id is queued or running."}, nil
 	}
 	return http.StatusOK, wire.CancelResponse{OK: true}, nil
-}
-
-func (h *handler) workflowIntent(r *http.Request, raw []byte) (int, any, error) {
-	req, err := reasoner.DecodeWorkflow(raw)
-	if err != nil {
-		return 0, nil, err
-	}
-	out, err := h.o.Service.Workflow(r.Context(), req)
-	return http.StatusOK, out, err
 }
 
 // refuse writes an error, and logs an internal one.

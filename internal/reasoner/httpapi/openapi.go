@@ -49,7 +49,32 @@ func describe(routes map[string]route, o *Options) openapi.Object {
 		d.Security = []string{"token"}
 	}
 	for path, r := range routes {
-		d.Operations = append(d.Operations, operation(path, &r))
+		status := "200"
+		if r.doc.status == 202 {
+			status = "202"
+		}
+		success := openapi.Object{"type": "object"}
+		if r.doc.response != "" {
+			success = openapi.Ref(r.doc.response)
+		}
+		op := openapi.Operation{
+			Method: r.method, Path: path, ID: strings.Trim(strings.ReplaceAll(path, ".", "_"), "/"), Summary: r.doc.summary, Open: r.open,
+			Responses: openapi.Object{
+				status:    openapi.Object{"description": "The response.", "content": openapi.JSON(success)},
+				"default": openapi.Object{"description": "An error.", "content": openapi.JSON(openapi.Ref("error"))},
+			},
+		}
+		if r.doc.request != "" {
+			op.Body = openapi.JSON(openapi.Ref(r.doc.request))
+		}
+		for _, name := range r.doc.parameters {
+			op.Parameters = append(op.Parameters, openapi.Object{"name": name, "in": "query", "schema": parameterDocs[name]})
+		}
+		if !r.open {
+			op.Parameters = append(op.Parameters, openapi.Object{"name": "Accept-Version", "in": "header", "schema": openapi.Object{"type": "string"},
+				"description": wire.Version + ", the default"})
+		}
+		d.Operations = append(d.Operations, op)
 	}
 	if o.Metrics != nil {
 		d.Operations = append(d.Operations, openapi.Operation{
@@ -58,34 +83,4 @@ func describe(routes map[string]route, o *Options) openapi.Object {
 		})
 	}
 	return d.Object()
-}
-
-// operation describes a route.
-func operation(path string, r *route) openapi.Operation {
-	status := "200"
-	if r.doc.status == 202 {
-		status = "202"
-	}
-	success := openapi.Object{"type": "object"}
-	if r.doc.response != "" {
-		success = openapi.Ref(r.doc.response)
-	}
-	op := openapi.Operation{
-		Method: r.method, Path: path, ID: strings.Trim(strings.ReplaceAll(path, ".", "_"), "/"), Summary: r.doc.summary, Open: r.open,
-		Responses: openapi.Object{
-			status:    openapi.Object{"description": "The response.", "content": openapi.JSON(success)},
-			"default": openapi.Object{"description": "An error.", "content": openapi.JSON(openapi.Ref("error"))},
-		},
-	}
-	if r.doc.request != "" {
-		op.Body = openapi.JSON(openapi.Ref(r.doc.request))
-	}
-	for _, name := range r.doc.parameters {
-		op.Parameters = append(op.Parameters, openapi.Object{"name": name, "in": "query", "schema": parameterDocs[name]})
-	}
-	if !r.open {
-		op.Parameters = append(op.Parameters, openapi.Object{"name": "Accept-Version", "in": "header", "schema": openapi.Object{"type": "string"},
-			"description": wire.Version + ", the default"})
-	}
-	return op
 }

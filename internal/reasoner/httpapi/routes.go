@@ -7,6 +7,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/kit/openapi"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // route is one endpoint. serve returns a status and a body, or an error.
@@ -46,7 +47,7 @@ func (h *handler) newRoutes() map[string]route {
 		}}
 	}
 	if h.o.Service != nil {
-		routes["/agent_intent"] = route{method: http.MethodPost, serve: h.agentIntent, doc: doc{
+		routes["/agent_intent"] = route{method: http.MethodPost, serve: decision(reasoner.DecodeAgentIntent, h.o.Service.Decide), doc: doc{
 			summary: "Decides the next action of an agent.", request: "agent_intent.request", response: "agent_intent.response",
 		}}
 		routes["/agent_intent_async"] = route{method: http.MethodPost, serve: h.agentIntentAsync, doc: doc{
@@ -55,7 +56,7 @@ func (h *handler) newRoutes() map[string]route {
 		routes["/agent_intent_cancel"] = route{method: http.MethodPost, serve: h.agentIntentCancel, doc: doc{
 			summary: "Cancels asynchronous decisions.", request: "agent_intent_cancel.request", response: "agent_intent_cancel.response",
 		}}
-		routes["/workflow_intent"] = route{method: http.MethodPost, serve: h.workflowIntent, doc: doc{
+		routes["/workflow_intent"] = route{method: http.MethodPost, serve: decision(reasoner.DecodeWorkflow, h.o.Service.Workflow), doc: doc{
 			summary: "Decides the next node of a workflow.", request: "workflow_intent.request", response: "workflow_intent.response",
 		}}
 		routes["/schema"] = constant("Returns the JSON Schemas of all bodies, in $defs.", openapi.Object{

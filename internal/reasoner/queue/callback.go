@@ -59,16 +59,27 @@ func (q *Queue) finish(ctx context.Context, h *lease, j *job, r *wire.QueueResul
 		q.acknowledge(h, j.CorrelationID)
 		return
 	}
-	id, attempts := j.CorrelationID, j.attempts // do not keep the rest of the job, which may be large
+	id := j.CorrelationID // do not keep the rest of the job, which may be large
 	host := ""
 	u, err := url.Parse(address)
 	if err == nil {
 		host = u.Host
 	}
 	q.running.startCallback(h)
-	if !q.callbackWorkers.run(host, func() { q.postCallback(ctx, h, id, address, body) }) {
-		q.postponeCallback(h, id, attempts, r)
+	if q.callbackWorkers.run(host, func() { q.postCallback(ctx, h, id, address, body) }) {
+		return
 	}
+	// There is no slot: the job is redelivered to any process, which finds its result, after a
+	// second, then two, up to a minute. The callback is given up after half of ResultTTL, well
+	// before its result expires; without the result, the job would be decided again.
+	if time.Since(r.Finished) > q.opts.ResultTTL/2 {
+		q.log.Warn("callback not delivered: there was no free slot in time", "correlation_id", id)
+		q.acknowledge(h, id)
+		return
+	}
+	q.log.Debug("callback waits for a free slot", "correlation_id", id)
+	q.running.remove(h)
+	_ = h.msg.NakWithDelay(min(time.Second<<min(max(j.attempts-1, 0), 6), time.Minute)) // if lost, AckWait expires
 }
 
 // postCallback posts a result and completes the job. If ctx ends, it leaves the
@@ -96,22 +107,6 @@ func (q *Queue) postCallback(ctx context.Context, h *lease, id, address string, 
 		q.log.Warn("callback not delivered", "correlation_id", id, "error", err)
 	}
 	q.acknowledge(h, id)
-}
-
-// postponeCallback returns a job to the queue if there is no slot for its
-// callback. It is redelivered to any process, which finds its result: after a
-// second, then two, up to a minute. The callback is given up after half of
-// ResultTTL, well before its result expires; without the result, the job would
-// be decided again.
-func (q *Queue) postponeCallback(h *lease, id string, attempts int, r *wire.QueueResult) {
-	if time.Since(r.Finished) > q.opts.ResultTTL/2 {
-		q.log.Warn("callback not delivered: there was no free slot in time", "correlation_id", id)
-		q.acknowledge(h, id)
-		return
-	}
-	q.log.Debug("callback waits for a free slot", "correlation_id", id)
-	q.running.remove(h)
-	_ = h.msg.NakWithDelay(min(time.Second<<min(max(attempts-1, 0), 6), time.Minute)) // if lost, AckWait expires
 }
 
 // callback returns the URL and the body of a job's callback. body is nil if the

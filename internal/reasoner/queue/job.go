@@ -30,12 +30,15 @@ type job struct {
 // handle settles a job, or leaves it to another worker. ctx is the parent
 // context of all jobs.
 func (q *Queue) handle(ctx context.Context, msg jetstream.Msg) {
-	j, fault := readJob(msg)
-	if q.running.isPosting(j.key) {
+	j := &job{key: msg.Subject()[strings.LastIndexByte(msg.Subject(), '.')+1:], attempts: 1}
+	if meta, err := msg.Metadata(); err == nil {
+		j.attempts = int(meta.NumDelivered)
+	}
+	fault := j.decode(msg.Data()) // its client may wait under the key all the same
+	h := &lease{key: j.key, msg: msg}
+	if !q.running.add(h) {
 		return // redelivered although its lease was extended, which continues
 	}
-	h := &lease{key: j.key, msg: msg}
-	q.running.add(h)
 	r, err := q.result(ctx, h, j, fault)
 	switch {
 	case errors.Is(err, errResultExists):
@@ -179,17 +182,6 @@ func keyFault() error {
 		Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
 		Message: "The key would be stored in the files of the queue. Leave it out; the worker has its own.",
 	}
-}
-
-// readJob decodes a delivery. If that fails, the job still has the key, under
-// which its client may wait for a result.
-func readJob(msg jetstream.Msg) (*job, error) {
-	j := &job{key: msg.Subject()[strings.LastIndexByte(msg.Subject(), '.')+1:], attempts: 1}
-	if meta, err := msg.Metadata(); err == nil {
-		j.attempts = int(meta.NumDelivered)
-	}
-	err := j.decode(msg.Data())
-	return j, err
 }
 
 // decode decodes the body of a job, whose key must match its id.

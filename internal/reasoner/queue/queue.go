@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
@@ -77,7 +79,10 @@ func (q *Queue) Open(ctx context.Context) error { return q.ensureSoon(ctx) }
 // Options.Drain for running ones, and leaves the unfinished ones to other
 // workers. It may be called once.
 func (q *Queue) Run(ctx context.Context) error {
-	cancels, err := q.opts.Conn.Subscribe(q.names.Canceled("*"), q.onCanceled)
+	cancels, err := q.opts.Conn.Subscribe(q.names.Canceled("*"), func(msg *nats.Msg) {
+		q.canceled.Add(1)
+		q.running.interrupt(msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:], errCanceled)
+	})
 	if err != nil {
 		return err
 	}
@@ -154,25 +159,19 @@ func (q *Queue) receive(taking, jobs context.Context) error {
 		case err == nil:
 			q.handle(jobs, msg)
 		case taking.Err() != nil:
-			returnPending(messages)
-			return taking.Err()
+			messages.Drain()
+			for { // returns a job that was received while the worker stops
+				msg, err := messages.Next(jetstream.NextMaxWait(time.Second))
+				if err != nil {
+					return taking.Err()
+				}
+				_ = msg.Nak() // if lost, AckWait expires
+			}
 		case errors.Is(err, jetstream.ErrNoHeartbeat):
 			// NATS is temporarily unreachable; the library retries.
 		default:
 			return err
 		}
-	}
-}
-
-// returnPending returns a job that was received while the worker stops.
-func returnPending(messages jetstream.MessagesContext) {
-	messages.Drain()
-	for {
-		msg, err := messages.Next(jetstream.NextMaxWait(time.Second))
-		if err != nil {
-			return
-		}
-		_ = msg.Nak() // if lost, AckWait expires
 	}
 }
 

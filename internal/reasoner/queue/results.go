@@ -43,12 +43,20 @@ func (q *Queue) lookupResult(ctx context.Context, key string) (*wire.QueueResult
 	return &r, nil
 }
 
-// writeResult writes a job's result. It retries up to maxWrites times. On an
-// error the job must be left to other workers; errResultExists means that one
-// of them has written a result. If the job was canceled meanwhile, write
-// returns the result of the cancellation.
+// writeResult writes a job's result, or an error result if it is too large. It retries up
+// to maxWrites times. On an error the job must be left to other workers;
+// errResultExists means that one of them has written a result. If the job was
+// canceled meanwhile, it returns the result of the cancellation.
 func (q *Queue) writeResult(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
-	data, err := q.encode(r)
+	data, err := json.Marshal(r)
+	if err == nil && int64(len(data))+headerRoom > q.opts.Conn.MaxPayload() {
+		r.State, r.Status, r.Result = wire.JobFailed, http.StatusInsufficientStorage, nil
+		r.Error = &wire.ErrorBody{
+			Error:   wire.CodeResultTooLarge,
+			Message: fmt.Sprintf("The result has %d bytes; a message of this NATS may have %d.", len(data), q.opts.Conn.MaxPayload()),
+		}
+		data, err = json.Marshal(r)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +67,17 @@ func (q *Queue) writeResult(ctx context.Context, j *job, r *wire.QueueResult) (*
 			q.count(r.State)
 			return r, nil
 		case errors.Is(err, errResultExists):
-			return q.existingResult(ctx, j, r)
+			was, err := q.lookupResult(ctx, j.key)
+			switch {
+			case err != nil:
+				return nil, err
+			case was != nil && was.State == wire.JobCanceled:
+				return was, nil
+			case was != nil && was.State == r.State && was.Finished.Equal(r.Finished) && bytes.Equal(was.Result, r.Result):
+				q.count(r.State) // the response to an earlier attempt was lost
+				return was, nil  // its callback may have been canceled meanwhile
+			}
+			return nil, errResultExists
 		case errors.Is(err, jetstream.ErrNoStreamResponse):
 			_ = q.ensure(ctx) // the stream was deleted
 		}
@@ -69,23 +87,6 @@ func (q *Queue) writeResult(ctx context.Context, j *job, r *wire.QueueResult) (*
 		}
 	}
 	return nil, fmt.Errorf("write result: %w", err)
-}
-
-// existingResult returns the stored result instead of r if it is r itself,
-// because the response to an earlier attempt was lost, or the result of a
-// cancellation.
-func (q *Queue) existingResult(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
-	was, err := q.lookupResult(ctx, j.key)
-	switch {
-	case err != nil:
-		return nil, err
-	case was != nil && was.State == wire.JobCanceled:
-		return was, nil
-	case was != nil && was.State == r.State && was.Finished.Equal(r.Finished) && bytes.Equal(was.Result, r.Result):
-		q.count(r.State)
-		return was, nil // its callback may have been canceled meanwhile
-	}
-	return nil, errResultExists
 }
 
 // maxWrites bounds the attempts to write a result.
@@ -105,20 +106,6 @@ func (q *Queue) publishResult(ctx context.Context, key string, data []byte) erro
 		return errResultExists
 	}
 	return err
-}
-
-// encode encodes a result. A result that is too large becomes an error result.
-func (q *Queue) encode(r *wire.QueueResult) ([]byte, error) {
-	data, err := json.Marshal(r)
-	if err != nil || int64(len(data))+headerRoom <= q.opts.Conn.MaxPayload() {
-		return data, err
-	}
-	r.State, r.Status, r.Result = wire.JobFailed, http.StatusInsufficientStorage, nil
-	r.Error = &wire.ErrorBody{
-		Error:   wire.CodeResultTooLarge,
-		Message: fmt.Sprintf("The result has %d bytes; a message of this NATS may have %d.", len(data), q.opts.Conn.MaxPayload()),
-	}
-	return json.Marshal(r)
 }
 
 func (q *Queue) count(s wire.JobState) {

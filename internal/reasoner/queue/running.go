@@ -5,11 +5,9 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -30,13 +28,18 @@ type lease struct {
 	posting bool                    // it has its result
 }
 
-func (r *running) add(h *lease) {
+// add adds a delivery of a job, unless the callback of an earlier one is being posted.
+func (r *running) add(h *lease) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if earlier := r.jobs[h.key]; earlier != nil && earlier.posting {
+		return false
+	}
 	if r.jobs == nil {
 		r.jobs = make(map[string]*lease)
 	}
 	r.jobs[h.key] = h
+	return true
 }
 
 // remove deletes a job, unless a later delivery has replaced it.
@@ -85,44 +88,19 @@ func (r *running) startCallback(h *lease) {
 	}
 }
 
-// isPosting reports whether a job's callback is being posted.
-func (r *running) isPosting(key string) bool {
+// all returns the jobs.
+func (r *running) all() []*lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := r.jobs[key]
-	return h != nil && h.posting
-}
-
-// messages returns the messages of all jobs.
-func (r *running) messages() []jetstream.Msg {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := make([]jetstream.Msg, 0, len(r.jobs))
-	for _, h := range r.jobs {
-		list = append(list, h.msg)
-	}
-	return list
-}
-
-// keys returns the keys of all jobs.
-func (r *running) keys() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Collect(maps.Keys(r.jobs))
-}
-
-// onCanceled handles the notice that a job was canceled.
-func (q *Queue) onCanceled(msg *nats.Msg) {
-	q.canceled.Add(1)
-	q.running.interrupt(msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:], errCanceled)
+	return slices.Collect(maps.Values(r.jobs))
 }
 
 // heartbeat extends the leases of the running jobs: JetStream does not
 // redeliver them.
 func (q *Queue) heartbeat(ctx context.Context) {
 	every(ctx, q.opts.AckWait/3, func() {
-		for _, msg := range q.running.messages() {
-			if err := msg.InProgress(); err != nil {
+		for _, h := range q.running.all() {
+			if err := h.msg.InProgress(); err != nil {
 				q.log.Debug("job cannot be kept", "error", err)
 			}
 		}
@@ -136,13 +114,13 @@ func (q *Queue) watch(ctx context.Context) {
 	every(ctx, q.opts.AckWait/3, func() {
 		ctx, cancel := context.WithTimeout(ctx, max(q.opts.AckWait/3, time.Second))
 		defer cancel()
-		for _, key := range q.running.keys() {
-			switch r, err := q.lookupResult(ctx, key); {
+		for _, h := range q.running.all() {
+			switch r, err := q.lookupResult(ctx, h.key); {
 			case err != nil || r == nil:
 			case r.Canceled():
-				q.running.interrupt(key, errCanceled)
+				q.running.interrupt(h.key, errCanceled)
 			default:
-				q.running.interrupt(key, errResultExists)
+				q.running.interrupt(h.key, errResultExists)
 			}
 		}
 	})

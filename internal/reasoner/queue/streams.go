@@ -17,15 +17,48 @@ const codeNotClustered jetstream.ErrorCode = 10074
 
 // ensure creates missing streams and the consumer.
 func (q *Queue) ensure(ctx context.Context) error {
-	jobs, err := q.stream(ctx, q.jobsConfig())
+	// One message per subject. When the stream is full, it rejects new messages instead of
+	// dropping old ones.
+	jobs, err := q.stream(ctx, jetstream.StreamConfig{
+		Name:        q.names.JobsStream(),
+		Description: "Jobs of the Reasoning API that are not settled.",
+		Subjects:    []string{q.names.Job("*")},
+		Storage:     jetstream.FileStorage,
+		Retention:   jetstream.WorkQueuePolicy,
+		Replicas:    q.opts.Replicas,
+		MaxMsgs:     q.opts.MaxJobs, MaxBytes: maxJobBytes,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+	})
 	if err != nil {
 		return err
 	}
-	results, err := q.stream(ctx, q.resultsConfig())
+	results, err := q.stream(ctx, jetstream.StreamConfig{
+		Name:        q.names.ResultsStream(),
+		Description: "Results of the Reasoning API's jobs, for a while.",
+		Subjects:    []string{q.names.Result("*")},
+		Storage:     jetstream.FileStorage,
+		Retention:   jetstream.LimitsPolicy,
+		Replicas:    q.opts.Replicas,
+		MaxAge:      q.opts.ResultTTL, MaxBytes: maxResultBytes,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld,
+		Duplicates:  min(2*time.Minute, q.opts.ResultTTL),
+		AllowDirect: q.opts.Replicas == 1, // with several replicas, one may lag
+		RePublish:   &jetstream.RePublish{Source: q.names.Result("*"), Destination: q.names.Done("{{wildcard(1)}}")},
+	})
 	if err != nil {
 		return err
 	}
-	consumer, err := jobs.CreateOrUpdateConsumer(ctx, q.consumerConfig())
+	// The number of deliveries is not limited: a message that JetStream stopped delivering would
+	// be a job without a result.
+	consumer, err := jobs.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable:    wire.QueueConsumer,
+		AckPolicy:  jetstream.AckExplicitPolicy,
+		AckWait:    q.opts.AckWait,
+		MaxDeliver: -1,
+		// Workers process one job at a time, but jobs whose callbacks are being
+		// posted or wait for a slot are unacknowledged too.
+		MaxAckPending: -1,
+	})
 	if err != nil {
 		return fmt.Errorf("make consumer of %s: %w", q.names.JobsStream(), err)
 	}
@@ -52,51 +85,6 @@ func (q *Queue) stream(ctx context.Context, config jetstream.StreamConfig) (jets
 		return nil, fmt.Errorf("make stream %s: %w", config.Name, err)
 	}
 	return s, nil
-}
-
-// jobsConfig configures one message per subject. When the stream is full, it
-// rejects new messages instead of dropping old ones.
-func (q *Queue) jobsConfig() jetstream.StreamConfig {
-	return jetstream.StreamConfig{
-		Name:        q.names.JobsStream(),
-		Description: "Jobs of the Reasoning API that are not settled.",
-		Subjects:    []string{q.names.Job("*")},
-		Storage:     jetstream.FileStorage,
-		Retention:   jetstream.WorkQueuePolicy,
-		Replicas:    q.opts.Replicas,
-		MaxMsgs:     q.opts.MaxJobs, MaxBytes: maxJobBytes,
-		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
-	}
-}
-
-func (q *Queue) resultsConfig() jetstream.StreamConfig {
-	return jetstream.StreamConfig{
-		Name:        q.names.ResultsStream(),
-		Description: "Results of the Reasoning API's jobs, for a while.",
-		Subjects:    []string{q.names.Result("*")},
-		Storage:     jetstream.FileStorage,
-		Retention:   jetstream.LimitsPolicy,
-		Replicas:    q.opts.Replicas,
-		MaxAge:      q.opts.ResultTTL, MaxBytes: maxResultBytes,
-		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld,
-		Duplicates:  min(2*time.Minute, q.opts.ResultTTL),
-		AllowDirect: q.opts.Replicas == 1, // with several replicas, one may lag
-		RePublish:   &jetstream.RePublish{Source: q.names.Result("*"), Destination: q.names.Done("{{wildcard(1)}}")},
-	}
-}
-
-// consumerConfig does not limit the number of deliveries: a message that
-// JetStream stopped delivering would be a job without a result.
-func (q *Queue) consumerConfig() jetstream.ConsumerConfig {
-	return jetstream.ConsumerConfig{
-		Durable:    wire.QueueConsumer,
-		AckPolicy:  jetstream.AckExplicitPolicy,
-		AckWait:    q.opts.AckWait,
-		MaxDeliver: -1,
-		// Workers process one job at a time, but jobs whose callbacks are being
-		// posted or wait for a slot are unacknowledged too.
-		MaxAckPending: -1,
-	}
 }
 
 // ensureSoon retries ensure until it succeeds, ctx ends, or the error is
