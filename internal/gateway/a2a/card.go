@@ -6,23 +6,8 @@ import (
 
 	wire "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// publicCard responds with the card for clients without a token. It depends on nothing
-// but the address: it is the same for a space that exists and for one that does not.
-func (s *server) publicCard(c *call) {
-	if err := access.CheckHost(c.r, s.options.Origins); err != nil {
-		c.respond(nil, err)
-		return
-	}
-	if !protocol.ValidSpaceName(c.space) {
-		c.respond(nil, protocol.Errorf(protocol.CodeNotFound, "There is no such space."))
-		return
-	}
-	c.respond(c.card(), nil)
-}
 
 // card returns the card of the space, or of the agent, without its participants.
 func (c *call) card() *wire.AgentCard {

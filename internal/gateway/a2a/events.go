@@ -45,7 +45,36 @@ func (r *run) event(e *ask.Event) (list []wire.Event, more bool) {
 	}
 	r.at.part++
 	r.time = e.Envelope.TS
-	event := r.step(e)
+	var event wire.Event
+	switch e.Type {
+	case ask.StreamOpened:
+		if len(r.growing) < maxGrowing {
+			r.growing[e.Ref] = false
+		}
+	case ask.Answered:
+		event = &wire.TaskArtifactUpdateEvent{TaskID: r.info.TaskID, ContextID: r.info.ContextID, Artifact: r.answers.artifact(e.Envelope.From, e.Text), LastChunk: true}
+	case ask.Called:
+		event = r.working(e, "calls "+toolOf(e.Envelope.ParsePayload()), callOf(e.Envelope))
+	case ask.Proposed:
+		if r.mayDecide(e.Envelope) {
+			r.ended = wire.TaskStateInputRequired
+			event = r.status(r.ended, asks(r.info, e.Envelope))
+		} else {
+			event = r.working(e, "proposes "+toolOf(e.Envelope.ParsePayload()), callOf(e.Envelope))
+		}
+	case ask.Returned:
+		data, payload := map[string]any{"call": e.Ref}, e.Envelope.ParsePayload()
+		for _, name := range []string{"result", "error"} {
+			if v := payload.Get(name); v.Exists() {
+				data[name] = json.RawMessage(v.Raw())
+			}
+		}
+		event = r.working(e, "", data)
+	case ask.Settled:
+		event = r.working(e, strings.TrimSuffix("The proposal "+string(e.Ref)+" is "+e.State+": "+e.Text, ": "), nil)
+	case ask.Opened, ask.Thought, ask.Said, ask.Closed:
+		event = r.working(e, e.Text, nil)
+	}
 	if r.ended != "" { // it is asked for again until there is a decision
 		return []wire.Event{r.marked(event)}, false
 	}
@@ -53,33 +82,6 @@ func (r *run) event(e *ask.Event) (list []wire.Event, more bool) {
 		return nil, true
 	}
 	return []wire.Event{r.marked(event)}, true
-}
-
-// step returns the event for an envelope.
-func (r *run) step(e *ask.Event) wire.Event {
-	switch e.Type {
-	case ask.StreamOpened:
-		if len(r.growing) < maxGrowing {
-			r.growing[e.Ref] = false
-		}
-	case ask.Answered:
-		return &wire.TaskArtifactUpdateEvent{TaskID: r.info.TaskID, ContextID: r.info.ContextID, Artifact: r.answers.artifact(e.Envelope.From, e.Text), LastChunk: true}
-	case ask.Called:
-		return r.working(e, "calls "+toolOf(e.Envelope.ParsePayload()), callOf(e.Envelope))
-	case ask.Proposed:
-		if r.mayDecide(e.Envelope) {
-			r.ended = wire.TaskStateInputRequired
-			return r.status(r.ended, asks(r.info, e.Envelope))
-		}
-		return r.working(e, "proposes "+toolOf(e.Envelope.ParsePayload()), callOf(e.Envelope))
-	case ask.Returned:
-		return r.working(e, "", resultOf(e))
-	case ask.Settled:
-		return r.working(e, strings.TrimSuffix("The proposal "+string(e.Ref)+" is "+e.State+": "+e.Text, ": "), nil)
-	case ask.Opened, ask.Thought, ask.Said, ask.Closed:
-		return r.working(e, e.Text, nil)
-	}
-	return nil
 }
 
 // maxGrowing bounds the streams of a task of which a client gets the text.
@@ -123,17 +125,6 @@ func callOf(e *protocol.Envelope) map[string]any {
 	}
 	if len(params) > 0 {
 		data["arguments"] = json.RawMessage(params)
-	}
-	return data
-}
-
-// resultOf returns the response to a call as data.
-func resultOf(e *ask.Event) map[string]any {
-	data, payload := map[string]any{"call": e.Ref}, e.Envelope.ParsePayload()
-	for _, name := range []string{"result", "error"} {
-		if v := payload.Get(name); v.Exists() {
-			data[name] = json.RawMessage(v.Raw())
-		}
 	}
 	return data
 }

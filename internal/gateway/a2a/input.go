@@ -50,8 +50,33 @@ func decodeMessage(params protocol.Value) (*message, error) {
 	case m.contextID != "" && !protocol.ValidID(m.contextID):
 		return nil, fail(wire.ErrInvalidParams, "message.contextId: expected 1 to 128 characters of A-Z, a-z, 0-9 and . _ : -")
 	}
-	if err := m.readParts(given.Get("parts")); err != nil {
-		return nil, err
+	var texts []string
+	for p := range given.Get("parts").Elements {
+		text, data := p.Get("text"), p.Get("data")
+		media, _, _ := strings.Cut(p.Get("mediaType").Text(), ";")
+		switch {
+		case len(texts) == maxParts:
+			return nil, fail(wire.ErrInvalidParams, fmt.Sprintf("message.parts: expected at most %d.", maxParts))
+		case p.Get("raw").Exists() || p.Get("url").Exists() || text.Exists() && media != "" && !strings.HasPrefix(media, "text/"):
+			return nil, fail(wire.ErrUnsupportedContentType, "message.parts: expected texts and data; the space takes no files.")
+		case data.Get("proposal").Exists():
+			if err := m.decide(data); err != nil {
+				return nil, err
+			}
+		case text.Type() == protocol.TypeString:
+			texts = append(texts, text.Text())
+		case data.Exists():
+			texts = append(texts, "```json\n"+string(data.Raw())+"\n```")
+		default:
+			return nil, fail(wire.ErrInvalidParams, "message.parts: expected parts with text or data.")
+		}
+	}
+	m.text = strings.Join(texts, "\n")
+	switch {
+	case m.decision != nil && m.task == "":
+		return nil, fail(wire.ErrInvalidParams, "message.taskId: a decision names the task that the proposal belongs to.")
+	case m.decision == nil && strings.TrimSpace(m.text) == "":
+		return nil, fail(wire.ErrInvalidParams, "message.parts: expected a text.")
 	}
 	configuration := params.Get("configuration")
 	if configuration.Get("taskPushNotificationConfig").Type() == protocol.TypeObject {
@@ -69,39 +94,6 @@ func decodeMessage(params protocol.Value) (*message, error) {
 	var err error
 	m.history, err = historyLength(configuration)
 	return m, err
-}
-
-// readParts reads the text of the parts, and the decision among them.
-func (m *message) readParts(parts protocol.Value) error {
-	var texts []string
-	for p := range parts.Elements {
-		text, data := p.Get("text"), p.Get("data")
-		media, _, _ := strings.Cut(p.Get("mediaType").Text(), ";")
-		switch {
-		case len(texts) == maxParts:
-			return fail(wire.ErrInvalidParams, fmt.Sprintf("message.parts: expected at most %d.", maxParts))
-		case p.Get("raw").Exists() || p.Get("url").Exists() || text.Exists() && media != "" && !strings.HasPrefix(media, "text/"):
-			return fail(wire.ErrUnsupportedContentType, "message.parts: expected texts and data; the space takes no files.")
-		case data.Get("proposal").Exists():
-			if err := m.decide(data); err != nil {
-				return err
-			}
-		case text.Type() == protocol.TypeString:
-			texts = append(texts, text.Text())
-		case data.Exists():
-			texts = append(texts, "```json\n"+string(data.Raw())+"\n```")
-		default:
-			return fail(wire.ErrInvalidParams, "message.parts: expected parts with text or data.")
-		}
-	}
-	m.text = strings.Join(texts, "\n")
-	switch {
-	case m.decision != nil && m.task == "":
-		return fail(wire.ErrInvalidParams, "message.taskId: a decision names the task that the proposal belongs to.")
-	case m.decision == nil && strings.TrimSpace(m.text) == "":
-		return fail(wire.ErrInvalidParams, "message.parts: expected a text.")
-	}
-	return nil
 }
 
 // decide reads a decision. Only the word approve approves.

@@ -113,9 +113,19 @@ func (c *call) sendMessage() (any, error) {
 		return nil, err
 	}
 	ctx := c.r.Context()
-	if !m.immediate {
-		if err := c.await(ctx, q); err != nil {
+	if !m.immediate { // the task has ended first, or needs a decision of the participant
+		r, err := c.begin(ctx, q, cursor{})
+		if err != nil {
 			return nil, err
+		}
+		waiting, cancel := context.WithTimeout(ctx, maxWait)
+		err = ask.Follow(waiting, c.Client, q.follows(c.space), func(e *ask.Event) bool {
+			_, more := r.event(e)
+			return more
+		})
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return nil, endedBy(err)
 		}
 		q, err = c.turnOf(ctx, q.asked)
 		if err != nil {
@@ -124,24 +134,6 @@ func (c *call) sendMessage() (any, error) {
 	}
 	task, err := c.task(ctx, q, m.history)
 	return wire.StreamResponse{Event: task}, err
-}
-
-// await waits until a task has ended, or needs a decision of the participant.
-func (c *call) await(ctx context.Context, q *question) error {
-	r, err := c.begin(ctx, q, cursor{})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, maxWait)
-	defer cancel()
-	err = ask.Follow(ctx, c.Client, q.follows(c.space), func(e *ask.Event) bool {
-		_, more := r.event(e)
-		return more
-	})
-	if err == nil || errors.Is(err, context.DeadlineExceeded) {
-		return nil
-	}
-	return endedBy(err)
 }
 
 // begin returns the run of a task for a client that has the events up to after, and

@@ -90,7 +90,17 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c.rpc = rest == "" && r.Method == http.MethodPost
 	if rest == cardPath && r.Method == http.MethodGet && r.Header.Get("Authorization") == "" {
-		s.publicCard(c)
+		// The card for clients without a token depends on nothing but the address: it is the same for a space
+		// that exists and for one that does not.
+		err := access.CheckHost(r, s.options.Origins)
+		switch {
+		case err != nil:
+			c.respond(nil, err)
+		case !protocol.ValidSpaceName(c.space):
+			c.respond(nil, protocol.Errorf(protocol.CodeNotFound, "There is no such space."))
+		default:
+			c.respond(c.card(), nil)
+		}
 		return
 	}
 	q, err := s.gate.Open(w, r, c.space, maxBody)
@@ -105,7 +115,8 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// dispatch calls the operation of a request. An error was not sent yet.
+// dispatch reads the operation of a request, checks its version and its space, and calls it.
+// An error was not sent yet.
 func (c *call) dispatch(rest string) (err error) {
 	var operation string
 	if c.rpc {
@@ -116,27 +127,12 @@ func (c *call) dispatch(rest string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.enter(rest == cardPath); err != nil {
-		return err
-	}
-	if stream := streams[operation]; stream != nil {
-		return stream(c)
-	}
-	result, err := operations[operation](c)
-	if err == nil {
-		c.respond(result, nil)
-	}
-	return err
-}
-
-// enter checks the version and the space of a request. The well-known card is for
-// clients that have not chosen a version.
-func (c *call) enter(wellKnown bool) (err error) {
 	version := c.r.Header.Get("A2A-Version")
 	if version == "" {
 		version = c.r.URL.Query().Get("A2A-Version")
 	}
-	if version != "1.0" && !strings.HasPrefix(version, "1.0.") && !wellKnown { // without a version it is 0.3
+	// Without a version it is 0.3; the well-known card is for clients that have not chosen one.
+	if version != "1.0" && !strings.HasPrefix(version, "1.0.") && rest != cardPath {
 		return fail(wire.ErrVersionNotSupported, "The gateway speaks A2A 1.0; send the header A2A-Version: 1.0.")
 	}
 	tenant := c.params.Get("tenant").Text()
@@ -147,6 +143,16 @@ func (c *call) enter(wellKnown bool) (err error) {
 		c.space = tenant
 	}
 	c.space, c.you, err = c.Space(c.r.Context(), c.space)
+	if err != nil {
+		return err
+	}
+	if stream := streams[operation]; stream != nil {
+		return stream(c)
+	}
+	result, err := operations[operation](c)
+	if err == nil {
+		c.respond(result, nil)
+	}
 	return err
 }
 

@@ -98,31 +98,27 @@ func (c *call) task(ctx context.Context, q *question, history int) (*wire.Task, 
 	if task.Status.State.Terminal() {
 		return task, nil
 	}
-	return task, c.amend(ctx, q, task)
-}
-
-// amend sets the states that a turn does not show: a question that was canceled here
-// while contexts of it are open, and a proposal that this participant may decide.
-func (c *call) amend(ctx context.Context, q *question, task *wire.Task) error {
+	// The states that a turn does not show: a question that was canceled here while contexts of it are open, and
+	// a proposal that this participant may decide.
 	cancel, err := ask.Envelope(ctx, c.Client, c.space, c.cancelID(q))
 	if err != nil && !isNotFound(err) {
-		return protocol.AsError(err)
+		return nil, protocol.AsError(err)
 	}
 	if err == nil && cancel.Kind == protocol.KindChatCancel && cancel.From == q.asked.From {
 		task.Status.State = wire.TaskStateCanceled
-		return nil
+		return task, nil
 	}
 	for _, id := range q.of.MayDecide {
 		p, err := ask.Envelope(ctx, c.Client, c.space, id)
 		if err != nil {
-			return protocol.AsError(err)
+			return nil, protocol.AsError(err)
 		}
 		if exchange.CallOf(p).Host != "" { // only then a decision can approve it
-			task.Status.State, task.Status.Message = wire.TaskStateInputRequired, asks(q.info(), p)
-			return nil
+			task.Status.State, task.Status.Message = wire.TaskStateInputRequired, asks(info, p)
+			break
 		}
 	}
-	return nil
+	return task, nil
 }
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -3,6 +3,7 @@ package access
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -74,16 +75,38 @@ func NewTokenAuthenticator(t TokenTable, o TokenOptions) *TokenAuthenticator {
 
 // Replace replaces the table for later calls. Issuers in both tables keep their
 // keys.
-func (a *TokenAuthenticator) Replace(t TokenTable) {
-	old, next := a.table.Load(), newTable(t)
-	for url := range next.issuers {
-		if old != nil && old.issuers[url] != nil {
-			next.issuers[url] = old.issuers[url]
-		} else {
-			next.issuers[url] = newIssuer(url, a.client, a.log)
+func (a *TokenAuthenticator) Replace(from TokenTable) {
+	t := &table{
+		find: from.Find, spaces: from.Spaces,
+		jwts: make(map[string]JWT), issuers: make(map[string]*issuer), known: make(map[member]bool), owners: make(map[Digest][]owner),
+	}
+	rand.Read(t.key[:])
+	for _, s := range from.Spaces {
+		if s.JWT != nil {
+			t.jwts[s.Name] = *s.JWT
+			t.issuers[s.JWT.Issuer] = nil // set below
+		}
+		for _, id := range s.Reserved {
+			t.known[member{s.Name, id}] = true
+		}
+		for _, token := range s.Tokens {
+			m := member{s.Name, token.Participant}
+			t.known[m] = true
+			slot := t.slot(token.Hash)
+			t.owners[slot] = append(t.owners[slot], owner{m, token.Hash, token.Expires})
 		}
 	}
-	a.table.Store(next)
+	old := a.table.Load()
+	for url := range t.issuers {
+		if old != nil && old.issuers[url] != nil {
+			t.issuers[url] = old.issuers[url]
+			continue
+		}
+		i := &issuer{url: url, client: a.client, log: a.log, fetching: make(chan struct{}, 1)}
+		i.keys.Store(&keySet{})
+		t.issuers[url] = i
+	}
+	a.table.Store(t)
 }
 
 // Close closes idle connections to issuers.

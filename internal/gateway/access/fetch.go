@@ -72,7 +72,10 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 	if err != nil { // the library quotes the response
 		return nil, fmt.Errorf("discover: %s", textutil.Shorten(err.Error(), 200))
 	}
-	if !sameSecurity(issuer, discovered.KeysURL) {
+	// The connection for the keys is at least as secure as the issuer's, which may be http on a loopback address.
+	from, err1 := url.Parse(issuer)
+	keysURL, err2 := url.Parse(discovered.KeysURL)
+	if err1 != nil || err2 != nil || keysURL.Scheme != "https" && (keysURL.Scheme != "http" || from.Scheme != "http") {
 		return nil, errors.New("discover: jwks_uri is not an https address")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, discovered.KeysURL, nil)
@@ -91,20 +94,6 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 	if err != nil {
 		return nil, fmt.Errorf("get keys: %w", err)
 	}
-	return parseKeys(body)
-}
-
-// sameSecurity reports whether the connection for the keys is at least as
-// secure as the issuer's, which may be http on a loopback address.
-func sameSecurity(issuer, keys string) bool {
-	i, err1 := url.Parse(issuer)
-	k, err2 := url.Parse(keys)
-	return err1 == nil && err2 == nil && (k.Scheme == "https" || k.Scheme == "http" && i.Scheme == "http")
-}
-
-// parseKeys parses a key set. It skips unknown key types, as RFC 7517 section 5
-// requires, and keys that are secret or not for signing.
-func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
@@ -113,6 +102,7 @@ func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	}
 	keys := []jose.JSONWebKey{}
 	for _, raw := range set.Keys {
+		// Unknown key types are skipped, as RFC 7517 section 5 requires, and keys that are secret or not for signing.
 		var key jose.JSONWebKey
 		if json.Unmarshal(raw, &key) != nil || !key.IsPublic() || !key.Valid() || key.Use == "enc" {
 			continue

@@ -47,12 +47,6 @@ type keySet struct {
 	err      error     // of the last failure
 }
 
-func newIssuer(url string, client *http.Client, log *slog.Logger) *issuer {
-	i := &issuer{url: url, client: client, log: log, fetching: make(chan struct{}, 1)}
-	i.keys.Store(&keySet{})
-	return i
-}
-
 var errUnknownKey = errors.New("no key of the issuer has this id")
 
 // verify checks the signature. The error wraps ErrUnknownToken or

@@ -55,8 +55,8 @@ func parseJWT(token string) (*parsedJWT, error) {
 	return &parsedJWT{signed, claims, claims.Get("iss").Text()}, nil
 }
 
-// check returns the participant and the expiry of a verified JWT, if the
-// settings of a space accept it. The error wraps ErrUnknownToken or ErrExpired.
+// check returns the participant of a verified JWT, and the time from which on it is rejected, if
+// the settings of a space accept it. The error wraps ErrUnknownToken or ErrExpired.
 func (j *parsedJWT) check(accepts JWT, now time.Time) (protocol.ParticipantID, time.Time, error) {
 	if j.issuer != accepts.Issuer {
 		return "", time.Time{}, fmt.Errorf("%w: another issuer", ErrUnknownToken)
@@ -64,9 +64,18 @@ func (j *parsedJWT) check(accepts JWT, now time.Time) (protocol.ParticipantID, t
 	if !hasAudience(j.claims.Get("aud"), accepts.Audience) {
 		return "", time.Time{}, fmt.Errorf("%w: the JWT is for another audience", ErrUnknownToken)
 	}
-	expires, err := j.lifetime(now)
-	if err != nil {
-		return "", time.Time{}, err
+	exp, ok := numericDate(j.claims.Get("exp"))
+	if !ok { // it would never expire
+		return "", time.Time{}, fmt.Errorf("%w: the JWT has no expiry", ErrUnknownToken)
+	}
+	expires := exp.Add(leeway)
+	if !now.Before(expires) {
+		return "", time.Time{}, ErrExpired
+	}
+	nbf := j.claims.Get("nbf")
+	from, ok := numericDate(nbf)
+	if nbf.Exists() && (!ok || now.Add(leeway).Before(from)) {
+		return "", time.Time{}, fmt.Errorf("%w: the JWT is not valid yet", ErrUnknownToken)
 	}
 	id := j.claims.Get(accepts.ParticipantClaim).Text()
 	if !protocol.ValidParticipantID(id) || protocol.ParticipantID(id).IsReserved() || strings.HasPrefix(id, protocol.InvitedPrefix) {
@@ -87,27 +96,6 @@ func hasAudience(aud protocol.Value, want string) bool {
 		}
 	}
 	return aud.EqualText(want)
-}
-
-// lifetime checks exp, without which a JWT would never expire, and nbf. It
-// returns the time from which on the JWT is rejected.
-func (j *parsedJWT) lifetime(now time.Time) (expires time.Time, err error) {
-	exp, ok := numericDate(j.claims.Get("exp"))
-	if !ok {
-		return time.Time{}, fmt.Errorf("%w: the JWT has no expiry", ErrUnknownToken)
-	}
-	expires = exp.Add(leeway)
-	if !now.Before(expires) {
-		return time.Time{}, ErrExpired
-	}
-	nbf := j.claims.Get("nbf")
-	if !nbf.Exists() {
-		return expires, nil
-	}
-	if from, ok := numericDate(nbf); !ok || now.Add(leeway).Before(from) {
-		return time.Time{}, fmt.Errorf("%w: the JWT is not valid yet", ErrUnknownToken)
-	}
-	return expires, nil
 }
 
 // numericDate parses seconds since 1970, with or without a fraction, up to the

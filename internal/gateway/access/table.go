@@ -2,7 +2,6 @@ package access
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"time"
@@ -67,30 +66,6 @@ type owner struct {
 	member
 	hash    Digest
 	expires time.Time // zero: never
-}
-
-func newTable(from TokenTable) *table {
-	t := &table{
-		find: from.Find, spaces: from.Spaces,
-		jwts: make(map[string]JWT), issuers: make(map[string]*issuer), known: make(map[member]bool), owners: make(map[Digest][]owner),
-	}
-	rand.Read(t.key[:])
-	for _, s := range from.Spaces {
-		if s.JWT != nil {
-			t.jwts[s.Name] = *s.JWT
-			t.issuers[s.JWT.Issuer] = nil // set by Replace
-		}
-		for _, id := range s.Reserved {
-			t.known[member{s.Name, id}] = true
-		}
-		for _, token := range s.Tokens {
-			m := member{s.Name, token.Participant}
-			t.known[m] = true
-			slot := t.slot(token.Hash)
-			t.owners[slot] = append(t.owners[slot], owner{m, token.Hash, token.Expires})
-		}
-	}
-	return t
 }
 
 // valid reports whether the token has not expired.

@@ -314,35 +314,34 @@ func (r *run) call(e *ask.Event) {
 
 // result sends the response to a call, or the decision that ends a proposal without one.
 func (r *run) result(e *ask.Event) {
-	content := resultText(e.Envelope.ParsePayload())
-	if e.Type == ask.Settled {
-		if e.State == "fulfilled" {
-			return // its response follows
-		}
+	payload := e.Envelope.ParsePayload()
+	result, failed := payload.Get("result"), payload.Get("error")
+	var content string
+	switch {
+	case e.Type == ask.Settled && e.State == "fulfilled":
+		return // its response follows
+	case e.Type == ask.Settled:
 		content = strings.TrimSuffix(e.State+" by "+string(e.Envelope.From)+": "+e.Text, ": ")
+	case failed.Exists():
+		content = "error: " + failed.Get("message").Text()
+	default: // the texts of a result, or else its JSON
+		var texts []string
+		for c := range result.Get("content").Elements {
+			if !c.Get("type").EqualText("text") {
+				texts = nil
+				break
+			}
+			texts = append(texts, c.Get("text").Text())
+		}
+		content = strings.Join(texts, "\n")
+		if len(texts) == 0 {
+			content = string(result.Raw())
+		}
 	}
 	r.emit(map[string]any{
 		"type": "TOOL_CALL_RESULT", "messageId": string(e.Envelope.ID), "toolCallId": string(e.Ref), "content": content, "role": "tool",
 		"metadata": map[string]any{"participant": e.Envelope.From},
 	})
-}
-
-// resultText returns the texts of a result, or else its JSON.
-func resultText(payload protocol.Value) string {
-	if failed := payload.Get("error"); failed.Exists() {
-		return "error: " + failed.Get("message").Text()
-	}
-	var texts []string
-	for c := range payload.Get("result").Get("content").Elements {
-		if !c.Get("type").EqualText("text") {
-			return string(payload.Get("result").Raw())
-		}
-		texts = append(texts, c.Get("text").Text())
-	}
-	if len(texts) == 0 {
-		return string(payload.Get("result").Raw())
-	}
-	return strings.Join(texts, "\n")
 }
 
 // say sends an addition to an answer that grows.

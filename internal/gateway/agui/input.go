@@ -89,32 +89,26 @@ func decode(body []byte, to []string) (*input, error) {
 		}
 		in.to = append(in.to, protocol.ParticipantID(id))
 	}
-	err = in.readResume(root.Get("resume"))
-	return in, err
+	for r := range root.Get("resume").Elements {
+		id, payload := r.Get("interruptId").Text(), r.Get("payload")
+		if len(in.resume) == maxResumed || !protocol.ValidID(id) {
+			return nil, access.BadRequest("resume: expected at most 64 entries with the ids of interrupts.")
+		}
+		if slices.ContainsFunc(in.resume, func(x resumed) bool { return string(x.interrupt) == id }) {
+			return nil, access.BadRequest("resume: an interrupt is named twice.")
+		}
+		// An interrupt that was resolved without approved in its payload is not approved.
+		in.resume = append(in.resume, resumed{
+			interrupt: protocol.ID(id), reason: payload.Get("reason").Text(),
+			approved: r.Get("status").EqualText("resolved") && (payload.Bool() || payload.Get("approved").Bool()),
+		})
+	}
+	return in, nil
 }
 
 func checkID(name, id string) error {
 	if id == "" || len(id) > maxID {
 		return fmt.Errorf("%s: expected a text of 1 to %d bytes", name, maxID)
-	}
-	return nil
-}
-
-// readResume reads the decisions. An interrupt that was resolved without approved in
-// its payload is not approved.
-func (in *input) readResume(list protocol.Value) error {
-	for r := range list.Elements {
-		id, payload := r.Get("interruptId").Text(), r.Get("payload")
-		if len(in.resume) == maxResumed || !protocol.ValidID(id) {
-			return access.BadRequest("resume: expected at most 64 entries with the ids of interrupts.")
-		}
-		if slices.ContainsFunc(in.resume, func(x resumed) bool { return string(x.interrupt) == id }) {
-			return access.BadRequest("resume: an interrupt is named twice.")
-		}
-		in.resume = append(in.resume, resumed{
-			interrupt: protocol.ID(id), reason: payload.Get("reason").Text(),
-			approved: r.Get("status").EqualText("resolved") && (payload.Bool() || payload.Get("approved").Bool()),
-		})
 	}
 	return nil
 }

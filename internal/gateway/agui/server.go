@@ -21,97 +21,86 @@ func New(o adapter.Options) http.Handler {
 	gate := adapter.NewGate(o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q, err := gate.Open(w, r, r.PathValue("space"), maxBody)
+		if err == nil {
+			defer q.Close()
+			err = serve(q, w, r)
+		}
 		if err != nil {
 			access.WriteError(w, err)
-			return
 		}
-		defer q.Close()
-		a := &asker{Request: q}
-		if err := a.begin(r); err != nil {
-			access.WriteError(w, err)
-			return
-		}
-		a.follow(r.Context(), w)
 	})
 }
 
-// asker is the participant of a run.
-type asker struct {
-	*adapter.Request
-	in       *input
-	question ask.Question
-	after    protocol.Seq // the client has the turn up to here
-}
-
-// begin publishes the question of a run, and the decisions that it brings. Both have
-// ids that follow from those of the client, so that a retry publishes nothing twice.
-func (a *asker) begin(r *http.Request) error {
+// serve publishes the question of a run, and the decisions that it brings, and sends the events of the run
+// until it ends, or the client disconnects. What it publishes has ids that follow from those of the client, so
+// that a retry publishes nothing twice. An error was not sent: the stream has not begun.
+func serve(q *adapter.Request, w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	space, you, err := a.Space(ctx, r.PathValue("space"))
+	space, you, err := q.Space(ctx, r.PathValue("space"))
 	if err != nil {
 		return err
 	}
-	if err := a.CheckKind(ctx, space, you, protocol.KindChat); err != nil {
+	if err := q.CheckKind(ctx, space, you, protocol.KindChat); err != nil {
 		return err
 	}
-	a.in, err = decode(a.Body, access.List(r.URL.Query()["to"]))
+	in, err := decode(q.Body, access.List(r.URL.Query()["to"]))
 	if err != nil {
 		return err
 	}
+	var after protocol.Seq // the client has the turn up to here
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		a.after, err = protocol.ParseSeq(last)
+		after, err = protocol.ParseSeq(last)
 		if err != nil {
 			return access.BadRequest("Last-Event-ID: expected the id of an event.")
 		}
 	}
-	session := a.in.thread
+	session := in.thread
 	if !protocol.ValidID(session) {
 		session = string(adapter.ID("agui", session))
 	}
 	// The run after an interrupt has another runId and belongs to the same question.
 	e := protocol.Envelope{
-		ID: adapter.ID("agui", space, string(you), "question", a.in.thread, a.in.message), Kind: protocol.KindChat, To: a.in.to,
-		Payload: adapter.Object("message", a.in.text, "session_id", session),
+		ID: adapter.ID("agui", space, string(you), "question", in.thread, in.message), Kind: protocol.KindChat, To: in.to,
+		Payload: adapter.Object("message", in.text, "session_id", session),
 	}
-	if protocol.ValidID(a.in.previous) {
-		e.Correlation = protocol.CorrelateTo(protocol.ID(a.in.previous))
+	if protocol.ValidID(in.previous) {
+		e.Correlation = protocol.CorrelateTo(protocol.ID(in.previous))
 	}
-	a.question, err = ask.Publish(ctx, a.Client, space, you, e)
+	question, err := ask.Publish(ctx, q.Client, space, you, e)
 	if err != nil {
 		return protocol.AsError(err)
 	}
-	for _, d := range a.in.resume {
+	for _, d := range in.resume {
 		name := map[bool]string{true: "approve", false: "reject"}[d.approved]
 		id := adapter.ID("agui", space, string(you), name, string(d.interrupt))
-		p, err := ask.Decide(ctx, a.Client, a.question, d.interrupt, id, d.approved, d.reason)
+		p, err := ask.Decide(ctx, q.Client, question, d.interrupt, id, d.approved, d.reason)
 		if errors.Is(err, ask.ErrNoProposal) || errors.Is(err, exchange.ErrNoHost) {
 			return access.BadRequest("resume: " + string(d.interrupt) + ": " + err.Error() + ".")
 		}
 		if err != nil {
 			return protocol.AsError(err)
 		}
-		a.after = max(a.after, p.Seq)
+		after = max(after, p.Seq)
 	}
-	return a.Wait()
-}
+	if err := q.Wait(); err != nil {
+		return err
+	}
 
-// follow sends the events of the run until it ends, or the client disconnects.
-func (a *asker) follow(ctx context.Context, w http.ResponseWriter) {
 	s := adapter.NewStream(w)
 	defer s.KeepAlive()()
 	var events []any // of one event of the turn
-	r := &run{
-		in: a.in, after: a.after, shown: a.after == 0, growing: make(map[protocol.ID]*text), saying: make(map[protocol.ID]*text),
-		mayDecide: func(p *protocol.Envelope) bool { return ask.MayDecide(ctx, a.Client, a.question.Space, p) },
+	view := &run{
+		in: in, after: after, shown: after == 0, growing: make(map[protocol.ID]*text), saying: make(map[protocol.ID]*text),
+		mayDecide: func(p *protocol.Envelope) bool { return ask.MayDecide(ctx, q.Client, space, p) },
 		send:      func(event map[string]any) { events = append(events, event) },
 	}
-	ended := !s.Send("", map[string]any{"type": "RUN_STARTED", "threadId": a.in.thread, "runId": a.in.run, "protocolVersion": "1.0"})
-	err := ask.Follow(ctx, a.Client, a.question, func(e *ask.Event) bool {
+	ended := !s.Send("", map[string]any{"type": "RUN_STARTED", "threadId": in.thread, "runId": in.run, "protocolVersion": "1.0"})
+	err = ask.Follow(ctx, q.Client, question, func(e *ask.Event) bool {
 		if ended {
 			return false
 		}
 		events = events[:0]
-		ended = !r.event(e)
+		ended = !view.event(e)
 		position := "" // that the client has in the log with this event
 		if e.InLog() {
 			position = e.Seq.String()
@@ -120,9 +109,10 @@ func (a *asker) follow(ctx context.Context, w http.ResponseWriter) {
 	})
 	if err != nil && !ended && !errors.Is(err, context.Canceled) {
 		events = events[:0]
-		r.fail("The gateway ended the run; send it again to continue.")
+		view.fail("The gateway ended the run; send it again to continue.")
 		s.Send("", events...)
 	}
+	return nil
 }
 
 // Capabilities returns the handler of GET /api/spaces/{space}/agui.

@@ -172,8 +172,15 @@ func openSource(ctx context.Context, cancel context.CancelCauseFunc, o BackupOpt
 			return nil, err
 		}
 		dir := filepath.Join(o.Data, logFolder)
-		if err := checkEmbedded(dir, o); err != nil {
-			return nil, err
+		_, err = os.Stat(dir)
+		_, replicaErr := os.Stat(filepath.Join(o.Data, "replica"))
+		switch {
+		case err != nil && replicaErr == nil:
+			return nil, ErrNATS
+		case err != nil:
+			return nil, fmt.Errorf("no log in %s: %w", o.Data, err)
+		case replicaErr == nil && !o.Embedded:
+			return nil, fmt.Errorf("%s has a log and a replica of a log on JetStream: name the configuration of the gateway with --config", o.Data)
 		}
 		stored, err := pebblejournal.OpenStored(dir, o.Logger)
 		switch {
@@ -205,21 +212,6 @@ func pause(ctx context.Context, d time.Duration) error {
 // ErrNATS explains how a log on JetStream is backed up.
 var ErrNATS = errors.New("the log is on JetStream, which has a backup of its own: run nats account backup FOLDER, or nats stream backup STREAM FOLDER for each stream; " +
 	"the data folder has a copy only, which a gateway makes again")
-
-// checkEmbedded returns an error if the data folder does not have the log.
-func checkEmbedded(dir string, o BackupOptions) error {
-	_, err := os.Stat(dir)
-	_, replicaErr := os.Stat(filepath.Join(o.Data, "replica"))
-	switch {
-	case err != nil && replicaErr == nil:
-		return ErrNATS
-	case err != nil:
-		return fmt.Errorf("no log in %s: %w", o.Data, err)
-	case replicaErr == nil && !o.Embedded:
-		return fmt.Errorf("%s has a log and a replica of a log on JetStream: name the configuration of the gateway with --config", o.Data)
-	}
-	return nil
-}
 
 func (s *source) close() {
 	_ = s.stored.Close() // it was only read

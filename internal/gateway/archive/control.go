@@ -80,20 +80,6 @@ func Checkpoint(ctx context.Context, data string) (*Lease, error) {
 	return l, nil
 }
 
-// isRunning reports whether a gateway listens in a data folder. An error means that it cannot be
-// found out.
-func isRunning(ctx context.Context, data string) (bool, error) {
-	conn, err := dial(ctx, data)
-	switch {
-	case errors.Is(err, errNotRunning):
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	_ = conn.Close() // nothing was sent
-	return true, nil
-}
-
 // Ended returns a channel that is closed when the checkpoint may be gone.
 func (l *Lease) Ended() <-chan struct{} { return l.ended }
 
@@ -115,7 +101,7 @@ func (l *Lease) Close() error {
 // windowsRefused is WSAECONNREFUSED, which package syscall does not map.
 const windowsRefused = syscall.Errno(10061)
 
-// dial connects to the socket of a data folder.
+// dial connects to the socket of a data folder. Err: errNotRunning.
 func dial(ctx context.Context, data string) (net.Conn, error) {
 	path, release, err := socketPath(data)
 	if errors.Is(err, os.ErrNotExist) {

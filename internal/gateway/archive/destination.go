@@ -40,8 +40,20 @@ func newDestination(o BackupOptions) (destination, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOutside(to, o.Data); err != nil {
+	// The files in the data folder belong to the gateway, and a backup on the same disk is lost with it.
+	parent, err := filepath.EvalSymlinks(filepath.Dir(to))
+	if err != nil {
 		return nil, err
+	}
+	data, err := filepath.Abs(o.Data)
+	if err == nil {
+		data, err = filepath.EvalSymlinks(data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rel, err := filepath.Rel(data, parent); err == nil && filepath.IsLocal(rel) {
+		return nil, fmt.Errorf("%s is in the data folder: write the backup to another place, best on another disk", to)
 	}
 	info, err := os.Lstat(to)
 	exists := err == nil
@@ -70,26 +82,6 @@ func newDestination(o BackupOptions) (destination, error) {
 
 func isArchive(name string) bool {
 	return strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")
-}
-
-// checkOutside rejects a destination in the data folder: its files belong to the
-// gateway, and a backup on the same disk is lost with it.
-func checkOutside(to, data string) error {
-	parent, err := filepath.EvalSymlinks(filepath.Dir(to))
-	if err != nil {
-		return err
-	}
-	data, err = filepath.Abs(data)
-	if err == nil {
-		data, err = filepath.EvalSymlinks(data)
-	}
-	if err != nil {
-		return err
-	}
-	if rel, err := filepath.Rel(data, parent); err == nil && filepath.IsLocal(rel) {
-		return fmt.Errorf("%s is in the data folder: write the backup to another place, best on another disk", to)
-	}
-	return nil
 }
 
 // checkReplaceable accepts an empty folder, or one that is a backup.

@@ -54,7 +54,15 @@ func WriteExport(ctx context.Context, log ExportSource, o ExportOptions, stdout,
 	if err != nil {
 		return err
 	}
-	x := &exporter{ExportOptions: o, log: log, out: out, progress: newExportProgress(progress, log, o.Format)}
+	unit := "turn"
+	_, isRemote := log.(*remote)
+	switch {
+	case o.Format == Lines:
+		unit = "envelope"
+	case o.Format == Markdown && isRemote:
+		unit = "thread"
+	}
+	x := &exporter{ExportOptions: o, log: log, out: out, progress: &exportProgress{to: progress, unit: unit, last: time.Now()}}
 	if o.Format == Lines {
 		err = x.lines(ctx)
 	} else {

@@ -40,25 +40,19 @@ func OpenFolder(ctx context.Context, data, space string, mask turns.Masker, log 
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
-	if err := hasSpace(ctx, j, data, space); err != nil {
-		return nil, errors.Join(err, j.Close())
-	}
-	return &folder{j, space, mask}, nil
-}
-
-// hasSpace returns an error that lists the existing spaces if the space does not
-// exist.
-func hasSpace(ctx context.Context, j journal.Journal, data, space string) error {
 	names, err := j.Spaces(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read the log: %w", err)
+		err = fmt.Errorf("read the log: %w", err)
 	case len(names) == 0:
-		return fmt.Errorf("the log in %s is empty", data)
+		err = fmt.Errorf("the log in %s is empty", data)
 	case !slices.Contains(names, space):
-		return fmt.Errorf("the log in %s has no space %q; it has %s", data, space, strings.Join(names, ", "))
+		err = fmt.Errorf("the log in %s has no space %q; it has %s", data, space, strings.Join(names, ", "))
 	}
-	return nil
+	if err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return &folder{j, space, mask}, nil
 }
 
 // Range implements turns.Reader.

@@ -88,8 +88,17 @@ func (l *remote) turns(ctx context.Context, x *exporter) error {
 		write = l.traces
 	}
 	for _, of := range list {
-		if err := write(ctx, x, of); err != nil {
-			return l.notFound(ctx, of, err)
+		err := write(ctx, x, of)
+		var status *api.StatusError
+		if errors.As(err, &status) && status.Status == http.StatusNotFound {
+			// The id may be one of a message in another thread or job.
+			in, other := l.client.TurnOf(ctx, l.space, cmp.Or(of.thread, of.job))
+			if other == nil && (in.ThreadID != of.thread || in.JobID != of.job) {
+				err = isPartOf(of, part{thread: in.ThreadID, job: in.JobID})
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -237,18 +246,4 @@ func each(list []api.Turn, yield func(*api.Turn, error) bool) bool {
 		}
 	}
 	return true
-}
-
-// notFound turns a 404 for a thread or a job into an error that names the one that
-// the given id is a message in.
-func (l *remote) notFound(ctx context.Context, wanted part, err error) error {
-	var status *api.StatusError
-	if !errors.As(err, &status) || status.Status != http.StatusNotFound {
-		return err
-	}
-	of, other := l.client.TurnOf(ctx, l.space, cmp.Or(wanted.thread, wanted.job))
-	if other == nil && (of.ThreadID != wanted.thread || of.JobID != wanted.job) {
-		return isPartOf(wanted, part{thread: of.ThreadID, job: of.JobID})
-	}
-	return err
 }

@@ -83,18 +83,6 @@ type exportProgress struct {
 	last          time.Time
 }
 
-func newExportProgress(to io.Writer, log ExportSource, format string) *exportProgress {
-	m := &exportProgress{to: to, unit: "turn", last: time.Now()}
-	_, isRemote := log.(*remote)
-	switch {
-	case format == Lines:
-		m.unit = "envelope"
-	case format == Markdown && isRemote:
-		m.unit = "thread"
-	}
-	return m
-}
-
 // read counts an entry of the log.
 func (m *exportProgress) read() {
 	m.seen++

@@ -212,11 +212,13 @@ func lockData(ctx context.Context, o RestoreOptions) (*dataLocks, error) {
 		return nil, fmt.Errorf("%s is not empty, it has %s: choose another folder; or stop the gateway and use --force, which moves the log away and deletes nothing",
 			o.Data, strings.Join(there[:min(len(there), 5)], ", "))
 	}
-	switch running, err := isRunning(ctx, o.Data); {
-	case err != nil:
-		return nil, fmt.Errorf("find out whether a gateway uses %s: %w", o.Data, err)
-	case running: // also if its log was moved away
+	conn, err := dial(ctx, o.Data)
+	switch {
+	case err == nil: // also if its log was moved away
+		_ = conn.Close() // nothing was sent
 		return nil, fmt.Errorf("%s is in use; stop the gateway", o.Data)
+	case !errors.Is(err, errNotRunning):
+		return nil, fmt.Errorf("find out whether a gateway uses %s: %w", o.Data, err)
 	}
 	if err := l.lock(); err != nil {
 		l.close()

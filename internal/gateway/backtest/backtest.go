@@ -10,9 +10,12 @@
 package backtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -118,7 +121,17 @@ func Run(ctx context.Context, o Options) (*api.Backtest, error) {
 			return nil, err
 		}
 	}
-	return r.finish(), nil
+	// The proposals that nobody would have been asked about are counted with what people decided on them.
+	bySeq := slices.SortedFunc(maps.Values(r.saved), func(a, b *saved) int { return cmp.Compare(a.example.Seq, b.example.Seq) })
+	for _, s := range bySeq {
+		r.count(s.key, s.example, nil)
+	}
+	r.report.Groups = make([]api.BacktestGroup, 0, len(r.groups))
+	for _, g := range r.groups {
+		r.report.Groups = append(r.report.Groups, *g)
+	}
+	conclude(&r.report)
+	return &r.report, nil
 }
 
 // run is a backtest in progress.

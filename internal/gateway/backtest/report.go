@@ -115,24 +115,6 @@ func rank(g *api.BacktestGroup) int {
 	return 1 + slices.Index([]string{Refused, Asked, Allowed, Masked, Unmasked}, g.Outcome)
 }
 
-// finish completes the report.
-func (r *run) finish() *api.Backtest {
-	bySeq := make([]*saved, 0, len(r.saved))
-	for _, s := range r.saved {
-		bySeq = append(bySeq, s)
-	}
-	slices.SortFunc(bySeq, func(a, b *saved) int { return cmp.Compare(a.example.Seq, b.example.Seq) })
-	for _, s := range bySeq {
-		r.count(s.key, s.example, nil)
-	}
-	r.report.Groups = make([]api.BacktestGroup, 0, len(r.groups))
-	for _, g := range r.groups {
-		r.report.Groups = append(r.report.Groups, *g)
-	}
-	conclude(&r.report)
-	return &r.report
-}
-
 // conclude puts the groups of a report in their order, and adds the summary.
 func conclude(r *api.Backtest) {
 	slices.SortFunc(r.Groups, func(a, b api.BacktestGroup) int {

@@ -64,32 +64,24 @@ func (r *run) view(ctx context.Context, p *Policy) (*view, error) {
 	v := &view{policy: p, run: r}
 	v.cfg = p.Space(authority.Directory{})
 	if p.Administration != "" && p.Administration != r.Space && !r.Partial {
-		if err := v.readChanges(ctx); err != nil {
-			return nil, err
+		st := authority.NewState(&authority.Config{Name: p.Administration})
+		var last *authority.DirectorySpace
+		for e, err := range r.Log.Range(ctx, p.Administration, journal.Query{StateOnly: true}) {
+			if err != nil {
+				return nil, err
+			}
+			_ = st.Fold(e) // as at a gateway: an entry that cannot be applied changes nothing
+			made := st.Directory.Space(r.Space)
+			if made != last {
+				last = made
+				v.changes = append(v.changes, change{e.Envelope.TS, p.Space(st.Directory)})
+			}
 		}
 	}
 	if v.cfg == nil && !slices.ContainsFunc(v.changes, func(c change) bool { return c.cfg != nil }) {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	return v, nil
-}
-
-// readChanges reads what the administrative space has changed in this one.
-func (v *view) readChanges(ctx context.Context) error {
-	st := authority.NewState(&authority.Config{Name: v.policy.Administration})
-	var last *authority.DirectorySpace
-	for e, err := range v.run.Log.Range(ctx, v.policy.Administration, journal.Query{StateOnly: true}) {
-		if err != nil {
-			return err
-		}
-		_ = st.Fold(e) // as at a gateway: an entry that cannot be applied changes nothing
-		made := st.Directory.Space(v.run.Space)
-		if made != last {
-			last = made
-			v.changes = append(v.changes, change{e.Envelope.TS, v.policy.Space(st.Directory)})
-		}
-	}
-	return nil
 }
 
 // clockSlack is how far an envelope of this space and a change in the administrative space
@@ -154,7 +146,12 @@ func (q *question) under(st *authority.State) verdict {
 			return verdict{Refused, "", "there is no participant " + string(id)}
 		}
 	}
-	c := admission.Case{State: st, Sender: sender(st, e.From), Now: e.TS, Envelope: e, Payload: q.payload, Proposals: q.proposals}
+	sender := ring.Viewer{ID: e.From}
+	_, configured := st.Config.Participants[e.From]
+	if !configured {
+		sender.VisibleAfter = st.Member(e.From).At
+	}
+	c := admission.Case{State: st, Sender: sender, Now: e.TS, Envelope: e, Payload: q.payload, Proposals: q.proposals}
 	rights := st.Ledger.Effective(e.From, e.TS)
 	var call capability.Decision // of a proposal
 	if e.Kind == protocol.KindMCPProposal {
@@ -166,7 +163,8 @@ func (q *question) under(st *authority.State) verdict {
 	d := c.Decide()
 	denied := d.By != nil && d.By.Deny()
 	switch {
-	case !d.Allowed && !denied && (q.cut || answersAsMEW(q.entry)):
+	// An answer from a client of an earlier dialect needs no capability for it in one of them.
+	case !d.Allowed && !denied && (q.cut || e.Kind == protocol.KindMCPResponse && ring.ReadSpelling(q.entry.Private).Sum != ""):
 		return verdict{outcome: unknown}
 	case !d.Allowed && q.wasMasked() && rights.Possible(e.Kind):
 		return verdict{outcome: unknown} // the capabilities were compared with the text before it was masked
@@ -245,21 +243,6 @@ func reason(kind protocol.Kind, err error) string {
 	default:
 		return strings.ReplaceAll(string(code), "_", " ")
 	}
-}
-
-// sender returns a participant as a reader of the space.
-func sender(st *authority.State, id protocol.ParticipantID) ring.Viewer {
-	who := ring.Viewer{ID: id}
-	if _, configured := st.Config.Participants[id]; !configured {
-		who.VisibleAfter = st.Member(id).At
-	}
-	return who
-}
-
-// answersAsMEW reports whether an entry is an answer from a client of an earlier dialect,
-// which needs no capability for it in one of them.
-func answersAsMEW(e *journal.Entry) bool {
-	return e.Envelope.Kind == protocol.KindMCPResponse && ring.ReadSpelling(e.Private).Sum != ""
 }
 
 // wasMasked reports whether the log does not have the payload as it was sent.

@@ -136,7 +136,18 @@ func (p *Peers) handle(m *nats.Msg) {
 			(*f)(space, m.Data)
 		}
 	case opHeartbeat:
-		p.handleHeartbeat(gateway, m.Data)
+		var b heartbeat
+		if json.Unmarshal(m.Data, &b) != nil {
+			return
+		}
+		now := p.opts.Now()
+		p.mu.Lock()
+		other := p.markAlive(gateway, now)
+		ask := other != nil && other.shouldRequest(b.Version, now, p.opts.Interval)
+		p.mu.Unlock()
+		if ask {
+			p.sendControl(opHello, hello{To: gateway})
+		}
 	case opRoster:
 		p.handleRoster(gateway, m.Data)
 	case opSnapshot:
@@ -181,21 +192,6 @@ func (p *Peers) onSelfHeartbeat() {
 	p.notify(changed)
 	if lost && !first {
 		p.introduce()
-	}
-}
-
-func (p *Peers) handleHeartbeat(gateway string, data []byte) {
-	var b heartbeat
-	if json.Unmarshal(data, &b) != nil {
-		return
-	}
-	now := p.opts.Now()
-	p.mu.Lock()
-	other := p.markAlive(gateway, now)
-	ask := other != nil && other.shouldRequest(b.Version, now, p.opts.Interval)
-	p.mu.Unlock()
-	if ask {
-		p.sendControl(opHello, hello{To: gateway})
 	}
 }
 

@@ -213,8 +213,9 @@ func (s *SearchStore) setPosition(f *follower, p search.Position) {
 	s.moved = make(chan struct{})
 }
 
-// openIndex opens the index, or replaces a damaged one.
-func (s *SearchStore) openIndex(reset bool) error {
+// reopen opens the index; reset: in place of a damaged one.
+func (s *SearchStore) reopen(reset bool) {
+	s.opened = time.Now()
 	s.access.Lock()
 	defer s.access.Unlock()
 	if s.index != nil {
@@ -228,10 +229,10 @@ func (s *SearchStore) openIndex(reset bool) error {
 	s.mu.Unlock()
 	x, err := search.Open(derivedb.Options{Dir: s.opts.Dir, Reset: reset, Logger: s.opts.Logger})
 	if err != nil {
-		return fmt.Errorf("search: %w", err)
+		s.opts.Logger.Error("searches are answered with unavailable", "error", fmt.Errorf("search: %w", err))
+		return
 	}
 	s.index = x
-	return nil
 }
 
 func (s *SearchStore) closeIndex() {

@@ -10,7 +10,6 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/internal/search"
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -56,7 +55,10 @@ func (s *SearchStore) Run(ctx context.Context) {
 		case <-s.wake:
 		}
 		began := time.Now()
-		if !s.ready() {
+		if s.index == nil && began.Sub(s.opened) >= reopenEvery { // Run alone changes the index
+			s.reopen(false)
+		}
+		if s.index == nil {
 			look.Reset(lookEvery)
 			continue
 		}
@@ -86,21 +88,6 @@ func (s *SearchStore) Run(ctx context.Context) {
 			interval = 0
 		}
 		look.Reset(interval)
-	}
-}
-
-// ready opens the index if necessary, and reports whether there is one.
-func (s *SearchStore) ready() bool {
-	if s.index == nil && time.Since(s.opened) >= reopenEvery { // Run alone changes the index
-		s.reopen(false)
-	}
-	return s.index != nil
-}
-
-func (s *SearchStore) reopen(reset bool) {
-	s.opened = time.Now()
-	if err := s.openIndex(reset); err != nil {
-		s.opts.Logger.Error("searches are answered with unavailable", "error", err)
 	}
 }
 
@@ -251,20 +238,17 @@ func (s *SearchStore) applyBatch(ctx context.Context, sp *space.Space, read, goa
 			return read, err
 		}
 		for _, e := range entries {
-			if search.Searchable(e.Envelope.Kind) {
-				docs = append(docs, docOf(e))
-				size += len(e.Envelope.Payload)
+			if !search.Searchable(e.Envelope.Kind) {
+				continue
 			}
+			d := search.Doc{Envelope: e.Envelope, Payload: e.Payload()}
+			if e.IsAddressed() {
+				d.Audience = slices.Concat([]protocol.ParticipantID{e.Envelope.From}, e.Envelope.To, e.Thread())
+			}
+			docs = append(docs, d)
+			size += len(e.Envelope.Payload)
 		}
 		read = upTo
 	}
 	return read, s.index.Apply(sp.Name(), docs, read, read >= goal)
-}
-
-func docOf(e *ring.Entry) search.Doc {
-	d := search.Doc{Envelope: e.Envelope, Payload: e.Payload()}
-	if e.IsAddressed() {
-		d.Audience = slices.Concat([]protocol.ParticipantID{e.Envelope.From}, e.Envelope.To, e.Thread())
-	}
-	return d
 }

@@ -235,21 +235,3 @@ func (t *tailer) trim(ctx context.Context, tracker *turns.Tracker) error {
 	t.mu.Unlock()
 	return tracker.Trim(oldest)
 }
-
-// limitCache bounds the cached contents of the tracker.
-func (t *tailer) limitCache(bytes int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.cache = bytes
-	if t.tracker != nil {
-		t.tracker.LimitCache(bytes)
-	}
-}
-
-// stopWaiting ends a request's use of the tailer, and returns its tracker.
-func (t *tailer) stopWaiting() *turns.Tracker {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.waiting--
-	return t.tracker
-}

@@ -197,7 +197,10 @@ func (s *TurnStore) View(ctx context.Context, sp *space.Space, who ring.Viewer) 
 			return nil, err
 		}
 		err = t.waitApplied(ctx, sp.Head())
-		tracker := t.stopWaiting()
+		t.mu.Lock()
+		t.waiting--
+		tracker := t.tracker
+		t.mu.Unlock()
 		if err == nil && tracker == nil {
 			continue // the index is being opened again
 		}
@@ -270,8 +273,9 @@ func (s *TurnStore) Remask() {
 	}
 }
 
-// tailer returns the tailer of a space, and makes it follow the log. use is called
-// under the tailer's lock before another request can drop it.
+// tailer returns the tailer of a space, and makes it follow the log. While there are too many spaces, the one
+// that was not used for longest is dropped. use is called under the tailer's lock before another request can
+// drop it.
 func (s *TurnStore) tailer(sp *space.Space, use func(*tailer)) (*tailer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,11 +289,25 @@ func (s *TurnStore) tailer(sp *space.Space, use func(*tailer)) (*tailer, error) 
 		t = nil
 	}
 	if t == nil {
-		s.makeRoomLocked()
-		t = newTailer(sp, s.opts)
+		for len(s.tailers) >= s.opts.Spaces {
+			idle := slices.DeleteFunc(slices.Collect(maps.Values(s.tailers)), (*tailer).inUse)
+			if len(idle) == 0 {
+				break // a space with a pending request or a listener is kept
+			}
+			s.dropLocked(slices.MinFunc(idle, func(a, b *tailer) int { return a.used.Compare(b.used) }))
+		}
+		t = &tailer{
+			name: sp.Name(), logID: sp.LogID(), opts: s.opts, log: s.opts.Logger.With("space", sp.Name()), advanced: make(chan struct{}),
+			listeners: make(map[*TurnListener]struct{}),
+		}
 		s.tailers[sp.Name()] = t
-		for _, other := range s.tailers {
-			other.limitCache(cacheShare(len(s.tailers)))
+		for _, x := range s.tailers {
+			x.mu.Lock()
+			x.cache = cacheShare(len(s.tailers))
+			if x.tracker != nil {
+				x.tracker.LimitCache(x.cache)
+			}
+			x.mu.Unlock()
 		}
 	}
 	t.used = s.opts.Clock()
@@ -300,19 +318,14 @@ func (s *TurnStore) tailer(sp *space.Space, use func(*tailer)) (*tailer, error) 
 	return t, nil
 }
 
+// dropLocked ends the following of a space for good.
 func (s *TurnStore) dropLocked(t *tailer) {
 	delete(s.tailers, t.name)
-	t.drop()
-}
-
-// makeRoomLocked drops the space that was not used for longest while there are
-// too many. A space with a pending request or a listener is kept.
-func (s *TurnStore) makeRoomLocked() {
-	for len(s.tailers) >= s.opts.Spaces {
-		idle := slices.DeleteFunc(slices.Collect(maps.Values(s.tailers)), (*tailer).inUse)
-		if len(idle) == 0 {
-			return
-		}
-		s.dropLocked(slices.MinFunc(idle, func(a, b *tailer) int { return a.used.Compare(b.used) }))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dropped = true
+	t.announceLocked()
+	if t.cancel != nil {
+		t.cancel()
 	}
 }

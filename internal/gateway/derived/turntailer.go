@@ -54,13 +54,6 @@ type tailer struct {
 	dropped   bool
 }
 
-func newTailer(sp *space.Space, o TurnOptions) *tailer {
-	return &tailer{
-		name: sp.Name(), logID: sp.LogID(), opts: o, log: o.Logger.With("space", sp.Name()), advanced: make(chan struct{}),
-		listeners: make(map[*TurnListener]struct{}), cache: turns.DefaultCacheBytes,
-	}
-}
-
 // Range implements Reader by the log of the space that is open now.
 func (t *tailer) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[turns.Entry, error] {
 	t.mu.Lock()
@@ -93,36 +86,24 @@ func (t *tailer) followLocked(s *TurnStore, sp *space.Space) {
 	before, ended := s.ended[t.name], make(chan struct{})
 	t.cancel, t.ended, s.ended[t.name] = cancel, ended, ended
 	s.wait.Go(func() { // ends with cancel, or with the space; Close waits
-		defer s.forgetEnded(t.name, ended)
-		defer close(ended)
-		defer cancel()
 		if before != nil {
 			<-before // only one goroutine may apply a log
 		}
 		t.run(ctx, s, sp)
-		t.end(ended)
+		t.mu.Lock()
+		if t.ended == ended { // no other following has begun
+			t.cancel = nil
+		}
+		t.announceLocked()
+		t.mu.Unlock()
+		cancel()
+		close(ended)
+		s.mu.Lock()
+		if s.ended[t.name] == ended {
+			delete(s.ended, t.name)
+		}
+		s.mu.Unlock()
 	})
-}
-
-// forgetEnded removes the channel of a following that has ended, if it is the last one
-// of its space.
-func (s *TurnStore) forgetEnded(name string, ended <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended[name] == ended {
-		delete(s.ended, name)
-	}
-}
-
-// drop ends the following for good.
-func (t *tailer) drop() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.dropped = true
-	t.announceLocked()
-	if t.cancel != nil {
-		t.cancel()
-	}
 }
 
 // inUse reports whether there is a listener or a pending request.
@@ -177,7 +158,16 @@ func (t *tailer) follow(ctx context.Context, s *TurnStore, sp *space.Space, trac
 			if err := t.save(ctx, s, tracker, 1); err != nil {
 				return err
 			}
-			t.finish(goal, t.opts.Clock().Sub(begun))
+			took := t.opts.Clock().Sub(begun)
+			if took > time.Second {
+				t.log.Info("built the turns of the log", "seq", goal, "took", took.Round(time.Millisecond))
+			}
+			t.mu.Lock()
+			t.built = true
+			t.read = max(t.read, goal)
+			t.announceLocked()
+			t.wakeLocked()
+			t.mu.Unlock()
 			goal = live
 		}
 		entries, read, err := c.Next(ctx)
@@ -224,30 +214,6 @@ func (t *tailer) apply(ctx context.Context, tracker *turns.Tracker, entries []*r
 	if len(events) > 0 && t.built {
 		t.wakeLocked()
 	}
-}
-
-// finish records that the log as it was at the beginning has been applied.
-func (t *tailer) finish(goal protocol.Seq, took time.Duration) {
-	if took > time.Second {
-		t.log.Info("built the turns of the log", "seq", goal, "took", took.Round(time.Millisecond))
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.built = true
-	t.read = max(t.read, goal)
-	t.announceLocked()
-	t.wakeLocked()
-}
-
-// end records that the space is not followed any more, unless another following has
-// begun.
-func (t *tailer) end(ended <-chan struct{}) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ended == ended {
-		t.cancel = nil
-	}
-	t.announceLocked()
 }
 
 func (t *tailer) announceLocked() {

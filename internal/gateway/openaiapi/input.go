@@ -14,6 +14,7 @@ const (
 	maxLabel    = 256     // bytes of a text that distinguishes conversations
 	maxMessages = 5000
 	maxParts    = 256 // of a message
+	maxTitle    = 6   // words
 )
 
 // input is what the adapter uses of a request.
@@ -68,12 +69,20 @@ func decode(body []byte, responses bool, admit func(*input) error) (*input, erro
 	for _, name := range []string{"user", "safety_identifier", "prompt_cache_key"} {
 		in.label(name, root.Get(name).Text())
 	}
-	if responses {
-		err = in.readInput(root)
-	} else {
-		err = in.readMessages("messages", root.Get("messages"))
+	if !responses {
+		return in, in.readMessages("messages", root.Get("messages"))
 	}
-	return in, err
+	in.previous = root.Get("previous_response_id").Text()
+	list := root.Get("input")
+	if list.Type() != protocol.TypeString {
+		return in, in.readMessages("input", list)
+	}
+	in.text = list.Text()
+	in.first, in.alone, in.same = in.text, true, string(list.Raw())
+	if strings.TrimSpace(in.text) == "" {
+		return nil, invalid("input", "input: expected a text or an array of messages.")
+	}
+	return in, nil
 }
 
 // label adds a text that tells conversations apart.
@@ -168,21 +177,6 @@ func (in *input) readMessages(param string, list protocol.Value) error {
 	return nil
 }
 
-// readInput reads the input of a request for a response.
-func (in *input) readInput(root protocol.Value) error {
-	in.previous = root.Get("previous_response_id").Text()
-	list := root.Get("input")
-	if list.Type() != protocol.TypeString {
-		return in.readMessages("input", list)
-	}
-	in.text = list.Text()
-	in.first, in.alone, in.same = in.text, true, string(list.Raw())
-	if strings.TrimSpace(in.text) == "" {
-		return invalid("input", "input: expected a text or an array of messages.")
-	}
-	return nil
-}
-
 // contentText returns the text of a message: of its parts of text, and the names of
 // its images and files, whose content a space does not take.
 func contentText(param string, content protocol.Value) (string, error) {
@@ -220,29 +214,24 @@ func (in *input) task() (answer string, ok bool) {
 	_, key, _ := strings.Cut(output, `"`)
 	key, _, _ = strings.Cut(key, `"`)
 	switch key {
-	case "title":
+	case "title": // the beginning of the first message of the chat
 		_, chat, _ := strings.Cut(output, history)
 		chat, _, _ = strings.Cut(chat, end)
-		return string(quote(map[string]string{key: titleOf(chat)})), true
+		_, text, found := strings.Cut(chat, "USER: ")
+		if !found {
+			text = chat
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		words := strings.Fields(line)
+		title := strings.Join(words[:min(len(words), maxTitle)], " ")
+		if len(words) > maxTitle {
+			title += "…"
+		}
+		return string(quote(map[string]string{key: title})), true
 	case "tags", "follow_ups", "queries":
 		return string(quote(map[string]json.RawMessage{key: json.RawMessage("[]")})), true
 	case "text":
 		return `{"text":""}`, true
 	}
 	return "", false
-}
-
-// titleOf returns the beginning of the first message of a chat.
-func titleOf(chat string) string {
-	const most = 6
-	_, text, found := strings.Cut(chat, "USER: ")
-	if !found {
-		text = chat
-	}
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	words := strings.Fields(line)
-	if len(words) > most {
-		return strings.Join(words[:most], " ") + "…"
-	}
-	return strings.Join(words, " ")
 }

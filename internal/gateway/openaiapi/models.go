@@ -67,35 +67,33 @@ func (a *asker) model(w http.ResponseWriter, r *http.Request) (err error) {
 }
 
 // agents returns the other participants that are connected and could answer a
-// question: the ones that may send chats, without the hosts of tools.
+// question: the ones that may send a chat to the asker, or to all, without the hosts of tools.
 func (a *asker) agents(ctx context.Context, space string) (list []protocol.ParticipantID, err error) {
 	roster, err := a.Client.Roster(ctx, space)
 	if err != nil {
 		return nil, err
 	}
+	doc, err := protocol.ParseJSON([]byte(`{"message":""}`), protocol.MaxDepth)
+	if err != nil {
+		return nil, err
+	}
+	toAll := capability.Request{Kind: protocol.KindChat, Payload: doc.Root()}
+	toAsker := toAll
+	toAsker.To = []protocol.ParticipantID{roster.You.ID}
 	for _, p := range roster.Participants {
-		if p.ID != roster.You.ID && len(p.Serves) == 0 && mayAnswer(&p, roster.You.ID) {
+		if p.ID == roster.You.ID || len(p.Serves) > 0 {
+			continue
+		}
+		var rights []*capability.Capability
+		for _, text := range p.Capabilities {
+			if c, err := capability.ParseJSON(text); err == nil {
+				rights = append(rights, c)
+			}
+		}
+		set := capability.NewSet(rights...)
+		if set.Decide(&toAll).Allowed || set.Decide(&toAsker).Allowed {
 			list = append(list, p.ID)
 		}
 	}
 	return list, nil
-}
-
-// mayAnswer reports whether a participant may send a chat to the asker, or to all.
-func mayAnswer(p *protocol.Participant, asker protocol.ParticipantID) bool {
-	var rights []*capability.Capability
-	for _, text := range p.Capabilities {
-		if c, err := capability.ParseJSON(text); err == nil {
-			rights = append(rights, c)
-		}
-	}
-	doc, err := protocol.ParseJSON([]byte(`{"message":""}`), protocol.MaxDepth)
-	if err != nil {
-		return false // not possible
-	}
-	set := capability.NewSet(rights...)
-	chat := capability.Request{Kind: protocol.KindChat, Payload: doc.Root()}
-	toAsker := chat
-	toAsker.To = []protocol.ParticipantID{asker}
-	return set.Decide(&chat).Allowed || set.Decide(&toAsker).Allowed
 }

@@ -101,7 +101,14 @@ func (v *view) event(e *ask.Event) bool {
 	case ask.Answering:
 		v.say(e)
 	case ask.Retracted:
-		v.retract(e)
+		if e.Ref == v.saying { // the text cannot be taken back: a blank line follows it
+			v.answers--
+			if v.answers == 0 {
+				v.out.say("\n\n")
+			}
+			v.retracted = e.Ref
+			v.endAnswer()
+		}
 	case ask.Answered:
 		v.settle(v.live)
 		for _, text := range e.Steps {
@@ -264,20 +271,6 @@ func (v *view) say(e *ask.Event) {
 	}
 	v.said.add(e.Text)
 	v.out.say(begin + e.Text)
-}
-
-// retract ends an answer that grows and is none. It cannot be taken back: a blank line
-// follows it.
-func (v *view) retract(e *ask.Event) {
-	if e.Ref != v.saying {
-		return
-	}
-	v.answers--
-	if v.answers == 0 {
-		v.out.say("\n\n")
-	}
-	v.retracted = e.Ref
-	v.endAnswer()
 }
 
 // before returns the text between two answers, with the sender of the second if it is not

@@ -89,8 +89,18 @@ const inflateStep = 64 << 10
 // smallest has two bytes, and takes a hundred times as much memory. Error: *refusal.
 func elements(body []byte, kind string, form protoreflect.MessageDescriptor) (int, error) {
 	n := 0
-	if kind == jsonType {
-		n = objects(body)
+	if kind == jsonType { // the objects and arrays of a text that may not be valid
+		quoted := false
+		for i := 0; i < len(body); i++ {
+			switch c := body[i]; {
+			case c == '"':
+				quoted = !quoted
+			case quoted && c == '\\':
+				i++
+			case !quoted && (c == '{' || c == '['):
+				n++
+			}
+		}
 	} else if !messages(body, form, 0, &n) {
 		return 0, errBody(form)
 	}
@@ -98,22 +108,6 @@ func elements(body []byte, kind string, form protoreflect.MessageDescriptor) (in
 		return 0, &refusal{http.StatusRequestEntityTooLarge, "The request has more than 250000 elements, attributes and values; export smaller batches."}
 	}
 	return n, nil
-}
-
-// objects counts the objects and arrays of a JSON text, valid or not.
-func objects(body []byte) (n int) {
-	quoted := false
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case !quoted && (c == '{' || c == '['):
-			n++
-		}
-	}
-	return n
 }
 
 // messages adds the messages inside of one to n; it returns false if it is malformed, or

@@ -224,7 +224,8 @@ type series struct {
 // key is the name of a series in a status.
 func (x *point) key() string { return hex.EncodeToString(x.series[:12]) }
 
-// receiveMetrics counts the metrics of a request.
+// receiveMetrics publishes what the metrics of a request say was used. An error means that the export
+// must be repeated.
 func (s *receiver) receiveMetrics(w http.ResponseWriter, r *http.Request, kind string) (rejected int, reason string, err error) {
 	data := new(metricspb.MetricsData)
 	q, err := s.open(w, r, kind, data)
@@ -238,18 +239,11 @@ func (s *receiver) receiveMetrics(w http.ResponseWriter, r *http.Request, kind s
 		return 0, "", err
 	}
 	x := &export{client: q.Client, space: q.space, you: q.you, rejected: make(map[string]bool)}
-	err = x.measure(r.Context(), &p, time.Now())
-	return p.invalid, p.reason, err
-}
-
-// measure publishes what the points say was used. An error means that the export must be
-// repeated.
-func (x *export) measure(ctx context.Context, p *points, now time.Time) error {
-	last, err := x.lastValues(ctx, p)
+	last, err := x.lastValues(r.Context(), &p)
 	if err != nil {
-		return err
+		return 0, "", err
 	}
-	today := uint64(now.UTC().Truncate(24 * time.Hour).UnixNano())
+	today := uint64(time.Now().UTC().Truncate(24 * time.Hour).UnixNano())
 	var used usage
 	sum := sha256.New()
 	next := make(map[string]any)
@@ -278,21 +272,20 @@ func (x *export) measure(ctx context.Context, p *points, now time.Time) error {
 		writeNumber(sum, math.Float64bits(at.value))
 		used.add(at, delta)
 	}
-	if used.isZero() && len(next) == 0 {
-		return nil
+	if used.input == 0 && used.output == 0 && used.cost == 0 && used.uncounted == 0 && len(next) == 0 {
+		return p.invalid, p.reason, nil
 	}
 	payload := []any{"metadata", used.metadata()}
 	if len(next) > 0 {
 		payload = append(payload, "series", next)
 	}
-	err = x.send(ctx, &span{id: "metrics", trace: "metrics"}, protocol.Envelope{
+	err = x.send(r.Context(), &span{id: "metrics", trace: "metrics"}, protocol.Envelope{
 		ID: x.id("metrics", string(sum.Sum(nil))), Kind: protocol.KindParticipantStatus, Payload: object(payload...),
 	})
 	if errors.Is(err, errRejected) {
-		p.invalid, p.reason = len(p.list)+p.invalid, strings.TrimPrefix(x.reason, "span metrics: ")
-		return nil
+		return len(p.list) + p.invalid, strings.TrimPrefix(x.reason, "span metrics: "), nil
 	}
-	return err
+	return p.invalid, p.reason, err
 }
 
 // lastValues returns the last values of the cumulative series of an export.
@@ -345,10 +338,6 @@ type usage struct {
 	currency                         string
 	uncounted                        int
 	models                           []string
-}
-
-func (u *usage) isZero() bool {
-	return u.input == 0 && u.output == 0 && u.cost == 0 && u.uncounted == 0
 }
 
 func (u *usage) add(x *point, n float64) {

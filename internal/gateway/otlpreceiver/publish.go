@@ -49,8 +49,17 @@ func (x *export) id(parts ...string) protocol.ID {
 // all publishes spans, the ones of a trace in the order of their starts. An error
 // means that the export must be repeated; what was published is not published again.
 func (x *export) all(ctx context.Context, list []*span) error {
-	if err := x.restore(ctx); err != nil {
-		return err
+	// The open traces of the participant may be from before a restart of the gateway, or were opened at another
+	// one. Without them, a root that is no GenAI span would not close its trace.
+	if !x.memory.isRestored(x.owner()) {
+		open, err := x.openContexts(ctx)
+		if err != nil {
+			return err
+		}
+		for _, c := range open {
+			x.memory.opened(x.owner(), protocol.ID(c.Path), c.Started)
+		}
+		x.memory.restored(x.owner())
 	}
 	for _, key := range x.memory.stale(x.owner(), time.Now()) { // traces whose root did not arrive
 		if err := x.cancel(ctx, key); err != nil {
@@ -372,24 +381,6 @@ func (x *export) send(ctx context.Context, s *span, e protocol.Envelope) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// restore adds the open traces of the participant to the memory, unless it has them: they
-// are from before a restart of the gateway, or were opened at another one. Without them, a
-// root that is no GenAI span would not close its trace.
-func (x *export) restore(ctx context.Context) error {
-	if x.memory.isRestored(x.owner()) {
-		return nil
-	}
-	list, err := x.openContexts(ctx)
-	if err != nil {
-		return err
-	}
-	for _, c := range list {
-		x.memory.opened(x.owner(), protocol.ID(c.Path), c.Started)
-	}
-	x.memory.restored(x.owner())
-	return nil
 }
 
 // openContexts returns the open contexts of the participant's traces, oldest first.

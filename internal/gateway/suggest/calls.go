@@ -159,20 +159,17 @@ func (r *run) lookup(ctx context.Context, id protocol.ID) (*journal.Entry, error
 	return e, nil
 }
 
-// asked reports whether a budget or a loop asked about a proposed call. A part of a log does not say it,
-// so the rights of the proposer do.
-func (r *run) asked(p *journal.Entry) bool {
-	if r.Partial {
-		return r.effective.Counts() && r.state.NeedsNoQuestion(&p.Envelope, p.Payload(), p.Envelope.TS)
-	}
-	reason := ring.ReadReason(p.Private)
-	return reason != nil && reason.Limit != ""
-}
-
 // settle notes a decision.
 func (r *run) settle(p, e *journal.Entry) {
-	if r.asked(p) {
-		return // so the decision is about that
+	// If a budget or a loop asked about the call, the decision is about that. A part of a log does not say it, so
+	// the rights of the proposer do.
+	reason := ring.ReadReason(p.Private)
+	asked := reason != nil && reason.Limit != ""
+	if r.Partial {
+		asked = r.effective.Counts() && r.state.NeedsNoQuestion(&p.Envelope, p.Payload(), p.Envelope.TS)
+	}
+	if asked {
+		return
 	}
 	if r.report.Proposals == 0 {
 		r.report.From = e.Envelope.TS

@@ -230,7 +230,9 @@ func (g *group) add(ctx context.Context, list []*candidate, c *candidate) []*can
 // leave returns the calls for which rules may be suggested. The others are left to people, however
 // often they were approved: commands and tools that may destroy, and what the safety rules mask.
 func (g *group) leave(calls []*call) []*call {
-	if g.isKept() {
+	never := slices.ContainsFunc(g.run.Never, func(p string) bool { return glob.Match(glob.CompileFlat(p), g.tool) })
+	shell := slices.ContainsFunc(g.approved, func(c *call) bool { _, ok := c.command(); return ok })
+	if never || !shell && capability.MayDestroy(g.tool) { // a tool that runs commands is judged by its commands
 		g.leaveTo(calls, "a tool of this name is never suggested, however often it was approved")
 		return nil
 	}
@@ -326,14 +328,4 @@ func (g *group) leaveStopped(rest []*call, stopped map[*call][]*call) {
 		Why:      fmt.Sprintf("a rule for it would also allow what %s rejected", against[0].by),
 		Approved: len(calls), For: g.run.examples(calls), Against: g.run.examples(against),
 	})
-}
-
-// isKept reports whether the tool is left to people by its name. A tool that runs commands is
-// judged by its commands.
-func (g *group) isKept() bool {
-	if slices.ContainsFunc(g.run.Never, func(p string) bool { return glob.Match(glob.CompileFlat(p), g.tool) }) {
-		return true
-	}
-	shell := slices.ContainsFunc(g.approved, func(c *call) bool { _, ok := c.command(); return ok })
-	return !shell && capability.MayDestroy(g.tool)
 }

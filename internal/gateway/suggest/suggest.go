@@ -22,6 +22,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/backtest"
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/kit/termsafe"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -64,8 +65,17 @@ func Run(ctx context.Context, o Options) (*api.Suggestions, error) {
 	r := &run{Options: o, known: map[string]map[string]*rule{}, dismissals: map[protocol.ParticipantID][]dismissal{}, undone: map[protocol.ID]protocol.ParticipantID{}, report: api.Suggestions{
 		Space: o.Space, Suggestions: []api.Suggestion{}, People: []api.LeftToPeople{}, Unused: []api.UnusedRight{},
 	}}
-	if err := r.configure(ctx); err != nil {
-		return nil, err
+	r.file = r.Policy.Space(authority.Directory{})
+	r.effective = r.file
+	if r.Policy.Administration != "" && r.Policy.Administration != r.Space && !r.Partial {
+		administration := authority.NewState(&authority.Config{Name: r.Policy.Administration})
+		for e, err := range r.Log.Range(ctx, r.Policy.Administration, journal.Query{StateOnly: true}) {
+			if err != nil {
+				return nil, err
+			}
+			_ = administration.Fold(e) // as at a gateway: an entry that cannot be applied changes nothing
+		}
+		r.effective = r.Policy.Space(administration.Directory)
 	}
 	if r.effective == nil {
 		return nil, backtest.ErrNoSpace
@@ -99,24 +109,6 @@ type run struct {
 	dismissals map[protocol.ParticipantID][]dismissal
 	undone     map[protocol.ID]protocol.ParticipantID // who said that a decision of a reviewer was wrong
 	report     api.Suggestions
-}
-
-// configure resolves the configuration at the end of the log.
-func (r *run) configure(ctx context.Context) error {
-	r.file = r.Policy.Space(authority.Directory{})
-	r.effective = r.file
-	if r.Policy.Administration == "" || r.Policy.Administration == r.Space || r.Partial {
-		return nil
-	}
-	st := authority.NewState(&authority.Config{Name: r.Policy.Administration})
-	for e, err := range r.Log.Range(ctx, r.Policy.Administration, journal.Query{StateOnly: true}) {
-		if err != nil {
-			return err
-		}
-		_ = st.Fold(e) // as at a gateway: an entry that cannot be applied changes nothing
-	}
-	r.effective = r.Policy.Space(st.Directory)
-	return nil
 }
 
 // suggest derives the rules, and keeps those that pass a backtest: all of them together, or
@@ -350,15 +342,6 @@ func (c *candidate) reason() string {
 	return c.group.run.Policy.Safety.Text(most)
 }
 
-// configured reports whether the configuration file has a participant.
-func (r *run) configured(id protocol.ParticipantID) bool {
-	if r.file == nil {
-		return false
-	}
-	_, ok := r.file.Participants[id]
-	return ok
-}
-
 // suggestion describes a candidate.
 func (r *run) suggestion(c *candidate, report *api.Backtest) api.Suggestion {
 	slices.SortFunc(c.calls, func(a, b *call) int { return cmp.Compare(a.proposal.Seq, b.proposal.Seq) })
@@ -392,13 +375,18 @@ func (r *run) suggestion(c *candidate, report *api.Backtest) api.Suggestion {
 			s.Host = ""
 		}
 		s.ConfiguredIn = r.file.PatternName()
-		s.Patch = patchRule(s.ConfiguredIn, s.Rule)
+		s.Patch = fmt.Sprintf("spaces:\n  %s:\n    proposals:\n      deciders:\n        - rules:\n            - %s\n", key(s.ConfiguredIn), termsafe.JSON(s.Rule)) // JSON is YAML
 		return s
 	}
 	s.Grant = append(slices.Clip(subject), '}')
-	if r.configured(s.Participant) {
+	if r.file == nil {
+		return s
+	}
+	_, configured := r.file.Participants[s.Participant]
+	if configured {
 		s.ConfiguredIn = r.file.PatternName()
-		s.Patch = patch(s.ConfiguredIn, s.Participant, s.Capabilities[0])
+		s.Patch = fmt.Sprintf("spaces:\n  %s:\n    participants:\n      %s:\n        capabilities:\n          - %s\n",
+			key(s.ConfiguredIn), key(string(s.Participant)), termsafe.JSON(s.Capabilities[0]))
 	}
 	return s
 }

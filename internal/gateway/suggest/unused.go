@@ -34,10 +34,17 @@ type usedRule struct {
 // rights that others pass on, are used without deciding themselves.
 func (r *run) findUnused(ctx context.Context) error {
 	begin := r.UnusedSince
-	first, err := r.firstEntry(ctx)
+	var first time.Time // of the oldest envelope that retention has left
+	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{}) {
+		if err != nil {
+			return err
+		}
+		if !e.State && !e.Hidden { // state entries are exempt from retention
+			first = e.Envelope.TS
+			break
+		}
+	}
 	switch {
-	case err != nil:
-		return err
 	case first.IsZero() || first.After(begin):
 		r.report.UnusedUnknown = fmt.Sprintf("the log begins after %s", begin.UTC().Format(time.RFC3339))
 		return nil
@@ -91,20 +98,6 @@ func (r *run) findUnused(ctx context.Context) error {
 		r.report.Unused = append(r.report.Unused, u)
 	}
 	return nil
-}
-
-// firstEntry returns the time of the oldest envelope that retention has left; zero: there is none.
-// State entries are exempt from retention.
-func (r *run) firstEntry(ctx context.Context) (time.Time, error) {
-	for e, err := range r.Log.Range(ctx, r.Space, journal.Query{}) {
-		switch {
-		case err != nil:
-			return time.Time{}, err
-		case !e.State && !e.Hidden:
-			return e.Envelope.TS, nil
-		}
-	}
-	return time.Time{}, nil
 }
 
 // rights returns the configured capabilities that allow something to be sent, and the grants

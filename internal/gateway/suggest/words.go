@@ -74,16 +74,6 @@ func compact(v any) string {
 	return strings.TrimSpace(text.String())
 }
 
-// patch returns the part of a configuration file that has a capability.
-func patch(space string, id protocol.ParticipantID, c json.RawMessage) string {
-	return fmt.Sprintf("spaces:\n  %s:\n    participants:\n      %s:\n        capabilities:\n          - %s\n", key(space), key(string(id)), termsafe.JSON(c)) // JSON is YAML
-}
-
-// patchRule returns the part of a configuration file that has a rule of the deciders.
-func patchRule(space string, rule json.RawMessage) string {
-	return fmt.Sprintf("spaces:\n  %s:\n    proposals:\n      deciders:\n        - rules:\n            - %s\n", key(space), termsafe.JSON(rule))
-}
-
 // key writes a key of a configuration file.
 func key(s string) string {
 	if plainKey.MatchString(s) {

@@ -5,12 +5,10 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
-	"net/http"
 	"path"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Cache policies of files.
@@ -44,39 +42,18 @@ func newFile(contentType, cache string, content []byte) *file {
 		contentType: contentType, cache: cache, content: content,
 		etag: base64.RawURLEncoding.EncodeToString(sum[:16]),
 	}
-	f.zipped = sync.OnceValue(func() []byte { return zip(content) })
-	return f
-}
-
-// zip returns the content compressed, or nil if that saves nothing.
-func zip(content []byte) []byte {
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil
-	}
-	if _, err := w.Write(content); err != nil || w.Close() != nil || b.Len() > len(content)*9/10 {
-		return nil
-	}
-	return b.Bytes()
-}
-
-// serve sends the file, or the requested range of it. Ranges always refer to
-// the uncompressed file.
-func (f *file) serve(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", f.contentType)
-	h.Set("Cache-Control", f.cache)
-	h.Add("Vary", "Accept-Encoding")
-	content, tag := f.content, f.etag
-	if r.Header.Get("Range") == "" && takesGzip(r.Header["Accept-Encoding"]) {
-		if zipped := f.zipped(); zipped != nil {
-			content, tag = zipped, f.etag+"-gzip" // a compressed form has its own entity tag
-			h.Set("Content-Encoding", "gzip")
+	f.zipped = sync.OnceValue(func() []byte {
+		var b bytes.Buffer
+		w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		if err != nil {
+			return nil
 		}
-	}
-	h.Set("ETag", strconv.Quote(tag))
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+		if _, err := w.Write(content); err != nil || w.Close() != nil || b.Len() > len(content)*9/10 {
+			return nil
+		}
+		return b.Bytes()
+	})
+	return f
 }
 
 // takesGzip reports whether the browser accepts gzip.

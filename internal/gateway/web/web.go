@@ -7,14 +7,17 @@
 package web
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 //go:generate go run -buildvcs=false ./generate
@@ -77,17 +80,6 @@ var digested = regexp.MustCompile(`-[A-Z2-7]{8}\.`)
 // Has reports whether the site has a file at a path.
 func (s *Site) Has(path string) bool { return s.files[path] != nil }
 
-// ServeHTTP answers a GET or HEAD.
-func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f := s.files[r.URL.Path]
-	if f == nil {
-		http.NotFound(w, r)
-		return
-	}
-	protect(w.Header(), r.Host)
-	f.serve(w, r)
-}
-
 // policy restricts the page: it may run the scripts of its bundle, use its
 // styles, and connect to its own gateway. Only the page's templates, which are
 // constants, can create markup; texts of participants are inserted as text.
@@ -99,11 +91,18 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // the policy.
 var host = regexp.MustCompile(`^[A-Za-z0-9.-]{1,255}(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?$`)
 
-// protect sets the headers that isolate the page from other pages.
-func protect(h http.Header, requestHost string) {
-	csp := policy
-	if host.MatchString(requestHost) { // in older browsers 'self' covers only the page's own scheme
-		csp = strings.Replace(policy, "connect-src 'self'", "connect-src 'self' ws://"+requestHost+" wss://"+requestHost, 1)
+// ServeHTTP answers a GET or HEAD with a file, or the requested range of it. Ranges always refer to
+// the uncompressed file.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f := s.files[r.URL.Path]
+	if f == nil {
+		http.NotFound(w, r)
+		return
+	}
+	// The headers that isolate the page from other pages.
+	h, csp := w.Header(), policy
+	if host.MatchString(r.Host) { // in older browsers 'self' covers only the page's own scheme
+		csp = strings.Replace(policy, "connect-src 'self'", "connect-src 'self' ws://"+r.Host+" wss://"+r.Host, 1)
 	}
 	h.Set("Content-Security-Policy", csp)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -111,4 +110,17 @@ func protect(h http.Header, requestHost string) {
 	h.Set("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+
+	h.Set("Content-Type", f.contentType)
+	h.Set("Cache-Control", f.cache)
+	h.Add("Vary", "Accept-Encoding")
+	content, tag := f.content, f.etag
+	if r.Header.Get("Range") == "" && takesGzip(r.Header["Accept-Encoding"]) {
+		if zipped := f.zipped(); zipped != nil {
+			content, tag = zipped, f.etag+"-gzip" // a compressed form has its own entity tag
+			h.Set("Content-Encoding", "gzip")
+		}
+	}
+	h.Set("ETag", strconv.Quote(tag))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }

@@ -40,7 +40,7 @@ type conn struct {
 	overhead   int
 	overheadAt time.Duration
 
-	mu        sync.Mutex  // held for one batch of frames, or one control frame
+	mu        sync.Mutex  // held for the frames of one delivery, or one control frame
 	closeSent bool        // the close frame was written; nothing may follow it
 	expedited atomic.Bool // the connection is closing: writes have a short deadline
 }
@@ -202,11 +202,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// tryFrames sends the frames of a batch with one system call and without waiting. It reports whether
+// tryFrames sends the frames of b with one system call and without waiting. It reports whether
 // all were written; if not, finishFrames is to be called, for the rest or for the error. If a part was written,
 // the connection stays locked until then, since nothing may come between the two. It leaves everything if the
 // connection is closing, since the deadline may have passed.
-func (c *conn) tryFrames(b *batch) bool {
+func (c *conn) tryFrames(b *writeBuffers) bool {
 	if c.raw == nil || c.expedited.Load() || !c.mu.TryLock() {
 		return false
 	}
@@ -222,7 +222,7 @@ func (c *conn) tryFrames(b *batch) bool {
 
 // finishFrames sends the frames that tryFrames has left. It waits while the socket takes none, for
 // timeout, or for expediteTimeout if the connection is closing.
-func (c *conn) finishFrames(b *batch, timeout time.Duration) error {
+func (c *conn) finishFrames(b *writeBuffers, timeout time.Duration) error {
 	if !b.locked {
 		c.mu.Lock()
 	}
@@ -272,14 +272,6 @@ func (c *conn) writeClose(code int, reason string) {
 		timeout = 0
 	}
 	_ = c.SetReadDeadline(time.Now().Add(timeout)) // ignore the error: the connection can only be closed already
-}
-
-// lingerClose reads and discards data for a moment after a close frame. Closing the
-// connection with unread data would make the peer discard the close frame. A
-// peer that continues to send is cut after lingerBytes.
-func (c *conn) lingerClose() {
-	_ = c.SetReadDeadline(time.Now().Add(expediteTimeout)) // ignore the error: the connection can only be closed already
-	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 }
 
 // lingerBytes is more than the data in flight together with a message that

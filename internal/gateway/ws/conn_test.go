@@ -154,7 +154,7 @@ func TestExpediteClose_WriteReturns(t *testing.T) {
 	go func() { // ends with the write that fails
 		big := make([]byte, 1<<20)
 		for {
-			b := newBatch()
+			b := newWriteBuffers()
 			b.frames = net.Buffers{big, big}
 			if c.tryFrames(b) {
 				continue
@@ -177,7 +177,7 @@ func TestExpediteClose_WriteReturns(t *testing.T) {
 func TestFrames_AreNotCutByControlFrames(t *testing.T) {
 	server, client := tcpPair(t)
 	c := newConn(server, nil)
-	b := newBatch()
+	b := newWriteBuffers()
 	defer b.free()
 	var want []byte
 	for i := range 4 {
@@ -194,7 +194,7 @@ func TestFrames_AreNotCutByControlFrames(t *testing.T) {
 		_, err := c.Write(pong)
 		written <- err
 	}()
-	other := newBatch()
+	other := newWriteBuffers()
 	defer other.free()
 	other.frames = net.Buffers{[]byte("other")}
 	if c.tryFrames(other) {
@@ -234,7 +234,7 @@ func TestFinishFrames_ClearsTheDeadline(t *testing.T) {
 	c := newConn(d, nil)
 	finish := func() {
 		t.Helper()
-		b := newBatch()
+		b := newWriteBuffers()
 		defer b.free()
 		b.frames = net.Buffers{[]byte("a"), []byte("b")}
 		if c.tryFrames(b) {
@@ -330,7 +330,7 @@ func TestFrames_AfterTheDeadlineOfAClose(t *testing.T) {
 	if err := c.SetWriteDeadline(time.Now().Add(-time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	b := newBatch()
+	b := newWriteBuffers()
 	defer b.free()
 	b.frames = net.Buffers{[]byte("last")}
 	if !c.tryFrames(b) {

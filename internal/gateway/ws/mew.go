@@ -42,7 +42,20 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 // the client was already rejected.
 func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr netip.Addr) (*space.Member, error) {
 	read, turned := make(chan struct{}), make(chan bool, 1)
-	go func() { turned <- s.rejectOnTimeout(read, wsConn) }() // ends when the join was read, or with the rejection
+	go func() { // ends when the join was read, or with the rejection
+		late := time.NewTimer(s.options.HandshakeTimeout)
+		defer late.Stop()
+		select {
+		case <-read:
+			turned <- false
+			return
+		case <-late.C:
+			s.reject(wsConn, access.BadRequest("The first frame must be the join, and it did not come in time."))
+		case <-s.refusing:
+			s.reject(wsConn, protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment."))
+		}
+		turned <- true
+	}()
 	frame, refused := readJoin(wsConn)
 	close(read)
 	if <-turned {
@@ -67,24 +80,8 @@ func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr net
 	return s.join(ctx, sp, s.options.Admission.WithIdentity(identity, space.JoinOptions{Dialect: protocol.DialectMEW04}))
 }
 
-// rejectOnTimeout rejects the client unless the join is read in time. It reports
-// whether it has rejected it.
-func (s *Server) rejectOnTimeout(read <-chan struct{}, wsConn *websocket.Conn) bool {
-	late := time.NewTimer(s.options.HandshakeTimeout)
-	defer late.Stop()
-	select {
-	case <-read:
-		return false
-	case <-late.C:
-		s.reject(wsConn, access.BadRequest("The first frame must be the join, and it did not come in time."))
-	case <-s.refusing:
-		s.reject(wsConn, protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment."))
-	}
-	return true
-}
-
 func readJoin(wsConn *websocket.Conn) ([]byte, error) {
-	typ, r, err := wsConn.Reader(context.Background()) // bounded by the timer in rejectOnTimeout
+	typ, r, err := wsConn.Reader(context.Background()) // bounded by the timer of handshake
 	if err != nil {
 		return nil, access.BadRequest("The connection ended before the join.")
 	}
@@ -200,28 +197,16 @@ func (s *Server) reject(wsConn *websocket.Conn, refused *protocol.Error) {
 		_ = wsConn.CloseNow()
 		return
 	}
-	_ = wsConn.Close(websocket.StatusCode(closeCode(refused.Code)), truncate(string(refused.Code)))
-}
-
-func closeCode(c protocol.Code) int {
-	switch c {
+	code := websocket.StatusCode(protocol.ClosePolicy)
+	switch refused.Code {
 	case protocol.CodeUnauthorized:
-		return protocol.CloseTokenExpired
+		code = protocol.CloseTokenExpired
 	case protocol.CodeKicked:
-		return protocol.CloseKicked
+		code = protocol.CloseKicked
 	case protocol.CodeShuttingDown:
-		return protocol.CloseGoingAway
+		code = protocol.CloseGoingAway
 	case protocol.CodeUnavailable, protocol.CodeInternal:
-		return protocol.CloseInternal
+		code = protocol.CloseInternal
 	}
-	return protocol.ClosePolicy
-}
-
-// dialedURL returns the URL that the client has dialed.
-func dialedURL(r *http.Request) string {
-	scheme := "ws://"
-	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
-		scheme = "wss://"
-	}
-	return scheme + r.Host + "/"
+	_ = wsConn.Close(code, truncate(string(refused.Code)))
 }

@@ -68,7 +68,10 @@ func NewServer(o Options) *Server {
 
 // ServeHTTP upgrades a request to a connection, or responds with the error.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !isUpgrade(r) {
+	upgrade := r.Method == http.MethodGet && access.HasToken(r.Header["Connection"], "upgrade") &&
+		access.HasToken(r.Header["Upgrade"], "websocket") && r.Header.Get("Sec-WebSocket-Key") != "" &&
+		r.Header.Get("Sec-WebSocket-Version") == "13"
+	if !upgrade {
 		w.Header().Set("Upgrade", "websocket")
 		access.WriteError(w, access.BadRequest("This address is for WebSocket connections: GET /ws?space=NAME with an Upgrade header."))
 		return
@@ -183,7 +186,11 @@ func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r 
 	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender(), violations: s.options.NewViolations()}
 	x.maySwitch = maySwitch
 	if maySwitch || member.CurrentDialect() == protocol.DialectMEW04 {
-		x.address = dialedURL(r)
+		scheme := "ws://"
+		if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+			scheme = "wss://"
+		}
+		x.address = scheme + r.Host + "/"
 	}
 	c.pong = member.Pong
 	member.OnClose(c.expediteClose)
@@ -198,13 +205,6 @@ func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r 
 	s.mu.Unlock()
 	s.writers.add(x) // for the welcome
 	go x.run()       // ends with the connection; Wait waits for it
-}
-
-func (s *Server) remove(x *session) {
-	s.mu.Lock()
-	delete(s.sessions, x)
-	s.mu.Unlock()
-	s.done.Done()
 }
 
 // Joining returns how many connections have not sent their join frame yet.
@@ -251,28 +251,18 @@ func (s *Server) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			s.sweep(time.Since(epoch))
 		}
-	}
-}
-
-// sweep closes idle connections and pings the ones that may be idle. now is the
-// time since epoch.
-func (s *Server) sweep(now time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for x := range s.sessions {
-		switch silent := x.conn.silence(now); {
-		case silent > s.options.IdleTimeout:
-			x.member.Close(space.Closing{Code: protocol.CloseIdle, Reason: "nothing heard", Now: true})
-		case silent > s.options.PingInterval:
-			x.member.Ping()
+		s.mu.Lock()
+		now := time.Since(epoch)
+		for x := range s.sessions {
+			silent := x.conn.silence(now)
+			switch {
+			case silent > s.options.IdleTimeout:
+				x.member.Close(space.Closing{Code: protocol.CloseIdle, Reason: "nothing heard", Now: true})
+			case silent > s.options.PingInterval:
+				x.member.Ping()
+			}
 		}
+		s.mu.Unlock()
 	}
-}
-
-func isUpgrade(r *http.Request) bool {
-	return r.Method == http.MethodGet && access.HasToken(r.Header["Connection"], "upgrade") &&
-		access.HasToken(r.Header["Upgrade"], "websocket") && r.Header.Get("Sec-WebSocket-Key") != "" &&
-		r.Header.Get("Sec-WebSocket-Version") == "13"
 }

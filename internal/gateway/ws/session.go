@@ -71,7 +71,9 @@ func (s *session) run() {
 // finish ends the session, after the reader.
 func (s *session) finish(err error) {
 	if errors.Is(err, errTooLarge) || errors.Is(err, errViolations) || errors.Is(err, errOverhead) {
-		s.conn.lingerClose()
+		// Closing the connection with unread data would make the peer discard the close frame.
+		_ = s.conn.SetReadDeadline(time.Now().Add(expediteTimeout)) // ignore the error: the connection can only be closed already
+		_, _ = io.CopyN(io.Discard, s.conn.Conn, lingerBytes)
 	}
 	s.member.Close(space.Closing{Code: protocol.CloseNormal, Now: true})
 	s.conn.expediteClose()
@@ -79,7 +81,10 @@ func (s *session) finish(err error) {
 	_ = s.ws.CloseNow()
 	s.conn.release()
 	s.member.Space().Leave(s.member)
-	s.server.remove(s)
+	s.server.mu.Lock()
+	delete(s.server.sessions, s)
+	s.server.mu.Unlock()
+	s.server.done.Done()
 }
 
 // readBurst publishes what the participant has sent at once; errIdle: control frames alone.
@@ -166,8 +171,14 @@ func (s *session) read(ctx context.Context) ([]byte, error) {
 	n, err := io.ReadFull(r, *block)
 	var frame []byte
 	switch {
-	case err == nil:
-		frame, err = s.readLarge(r, (*block)[:n])
+	case err == nil: // longer than a block
+		limit := s.messageLimit - int64(n) + 1
+		if limit <= 0 {
+			return nil, errTooLarge
+		}
+		var rest []byte
+		rest, err = io.ReadAll(io.LimitReader(r, limit))
+		frame = append(append(make([]byte, 0, n+len(rest)), *block...), rest...)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		frame, err = append(make([]byte, 0, n), (*block)[:n]...), nil
 	}
@@ -182,19 +193,6 @@ func (s *session) read(ctx context.Context) ([]byte, error) {
 		return nil, nil
 	}
 	return frame, nil
-}
-
-// readLarge reads the rest of a message that is longer than a block.
-func (s *session) readLarge(r io.Reader, begun []byte) ([]byte, error) {
-	limit := s.messageLimit - int64(len(begun)) + 1
-	if limit <= 0 {
-		return nil, errTooLarge
-	}
-	rest, err := io.ReadAll(io.LimitReader(r, limit))
-	if err != nil {
-		return nil, err
-	}
-	return append(append(make([]byte, 0, len(begun)+len(rest)), begun...), rest...), nil
 }
 
 // readFailed sends the reason why reading ends, if the gateway ends it.

@@ -59,63 +59,46 @@ func (w *writers) take() *session {
 	return x
 }
 
-// turns is how many sessions a writer serves before it lets other goroutines run: the scheduler
-// would interrupt it after 10 ms only.
-const turns = 8
+// sessionsPerYield is how many sessions a writer serves before it lets other goroutines run: the
+// scheduler would interrupt it after 10 ms only.
+const sessionsPerYield = 8
 
+// run writes one delivery of each session, as far as that is possible without waiting.
 func (w *writers) run() {
-	b := newBatch()
+	b := newWriteBuffers()
 	for i := 1; ; i++ {
 		x := w.take()
 		if x == nil {
 			b.free()
 			return
 		}
-		switch x.turn(b) {
-		case asleep:
-		case again: // behind the others, so that what comes meanwhile goes out together
-			w.add(x)
-		case alone:
-			go x.writeAlone(b) // ends when the member sleeps, with its close, or when a write fails
-			b = newBatch()
+		mayWait := false // what follows
+		switch x.member.Poll(context.Background(), &b.d, false) {
+		case space.Asleep: // the member calls add when it is woken
+		case space.NeedsRead:
+			mayWait = true
+		case space.Ready:
+			b.gather(x.member.CurrentDialect())
+			mayWait = b.d.Close != nil || len(b.frames) > 0 && !x.conn.tryFrames(b)
+			if !mayWait {
+				x.delivered(b)
+				if !x.member.Sleep() {
+					w.add(x) // behind the others, so that what comes meanwhile goes out together
+				}
+			}
 		}
-		if i%turns == 0 {
+		if mayWait {
+			go x.writeAlone(b) // ends when the member sleeps, with its close, or when a write fails
+			b = newWriteBuffers()
+		}
+		if i%sessionsPerYield == 0 {
 			runtime.Gosched()
 		}
 	}
 }
 
-// outcome is how a turn of a session ended.
-type outcome int
-
-const (
-	asleep outcome = iota // the member calls add when it is woken
-	again                 // there is more to write
-	alone                 // what follows may have to wait
-)
-
-// turn writes one delivery, as far as that is possible without waiting.
-func (s *session) turn(b *batch) outcome {
-	switch s.member.Poll(context.Background(), &b.d, false) {
-	case space.Asleep:
-		return asleep
-	case space.NeedsRead:
-		return alone
-	case space.Ready:
-	}
-	b.gather(s.member.CurrentDialect())
-	if b.d.Close != nil || len(b.frames) > 0 && !s.conn.tryFrames(b) {
-		return alone
-	}
-	s.delivered(b)
-	if s.member.Sleep() {
-		return asleep
-	}
-	return again
-}
-
-// writeAlone continues a turn, and writes until the member sleeps or the connection ends.
-func (s *session) writeAlone(b *batch) {
+// writeAlone writes what run has left in b, and continues until the member sleeps or the connection ends.
+func (s *session) writeAlone(b *writeBuffers) {
 	defer b.free()
 	for {
 		if err := s.conn.finishFrames(b, s.server.options.IdleTimeout); err != nil {
@@ -138,14 +121,15 @@ func (s *session) writeAlone(b *batch) {
 }
 
 // delivered counts what was written.
-func (s *session) delivered(b *batch) {
+func (s *session) delivered(b *writeBuffers) {
 	if n := len(b.d.Entries); n > 0 {
 		s.server.options.Observer.Delivered(n, time.Since(b.d.Entries[n-1].Envelope.TS))
 	}
 }
 
-// batch is the delivery that a goroutine writes, and its space, which it uses again for the next one.
-type batch struct {
+// writeBuffers are the frames of the delivery that a goroutine writes, and their space, which it uses again for
+// the next one.
+type writeBuffers struct {
 	d      space.Delivery
 	list   net.Buffers // the space of frames
 	frames net.Buffers // what is left to write
@@ -155,23 +139,23 @@ type batch struct {
 	err      error                 // of tryFrames
 }
 
-var batches = sync.Pool{New: func() any {
-	b := new(batch)
+var writeBuffersPool = sync.Pool{New: func() any {
+	b := new(writeBuffers)
 	b.toSocket = b.write
 	return b
 }}
 
-func newBatch() *batch { return batches.Get().(*batch) } //nolint:forcetypeassert // the pool holds nothing else
+func newWriteBuffers() *writeBuffers { return writeBuffersPool.Get().(*writeBuffers) } //nolint:forcetypeassert // the pool holds nothing else
 
-func (b *batch) free() {
+func (b *writeBuffers) free() {
 	b.d.Release()
 	clear(b.list)
 	b.frames, b.locked, b.err = nil, false, nil
-	batches.Put(b)
+	writeBuffersPool.Put(b)
 }
 
 // write writes what the socket takes without waiting; it never asks RawConn to wait.
-func (b *batch) write(fd uintptr) bool {
+func (b *writeBuffers) write(fd uintptr) bool {
 	n, err := writeSocket(fd, b.frames)
 	for errors.Is(err, syscall.EINTR) {
 		n, err = writeSocket(fd, b.frames)
@@ -192,7 +176,7 @@ func (b *batch) write(fd uintptr) bool {
 }
 
 // gather makes the frames of the delivery the ones to write.
-func (b *batch) gather(dialect protocol.Dialect) {
+func (b *writeBuffers) gather(dialect protocol.Dialect) {
 	clear(b.list)
 	b.list = gather(b.list[:0], &b.d, dialect)
 	b.frames = b.list

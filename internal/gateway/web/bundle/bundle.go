@@ -5,7 +5,6 @@ package bundle
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -36,9 +35,27 @@ func Build(o Options) (*Bundle, error) {
 		return nil, fmt.Errorf("find the sources: %w", err)
 	}
 	out := filepath.Join(dir, "dist") // no output is written there
-	result := api.Build(options(dir, out, o.Entry))
+	result := api.Build(api.BuildOptions{
+		AbsWorkingDir: dir, Outdir: out, Write: false, LogLevel: api.LogLevelSilent, Metafile: true,
+		EntryPointsAdvanced: []api.EntryPoint{{InputPath: "./" + filepath.ToSlash(o.Entry), OutputPath: "main"}},
+		EntryNames:          "assets/[name]-[hash]", ChunkNames: "assets/[name]-[hash]", AssetNames: "assets/[name]-[hash]",
+		PublicPath: "/",
+		Bundle:     true, Splitting: true, Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022,
+		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, TreeShaking: api.TreeShakingTrue,
+		LegalComments: api.LegalCommentsLinked, Charset: api.CharsetUTF8,
+		Define: map[string]string{"process.env.NODE_ENV": `"production"`},
+		Loader: map[string]api.Loader{".svg": api.LoaderFile, ".png": api.LoaderFile, ".woff2": api.LoaderFile},
+	})
 	if len(result.Errors) > 0 {
-		return nil, fmt.Errorf("bundle %s: %w", o.Entry, messages(result.Errors))
+		var lines []string
+		for _, m := range result.Errors {
+			place := ""
+			if m.Location != nil {
+				place = fmt.Sprintf("%s:%d:%d: ", m.Location.File, m.Location.Line, m.Location.Column+1)
+			}
+			lines = append(lines, place+m.Text)
+		}
+		return nil, fmt.Errorf("bundle %s: %s", o.Entry, strings.Join(lines, "; "))
 	}
 	b := &Bundle{Files: make(Files)}
 	for _, f := range result.OutputFiles {
@@ -62,31 +79,4 @@ func Build(o Options) (*Bundle, error) {
 	}
 	b.Files["manifest.json"] = append(manifest, '\n')
 	return b, nil
-}
-
-func options(dir, out, entry string) api.BuildOptions {
-	return api.BuildOptions{
-		AbsWorkingDir: dir, Outdir: out, Write: false, LogLevel: api.LogLevelSilent, Metafile: true,
-		EntryPointsAdvanced: []api.EntryPoint{{InputPath: "./" + filepath.ToSlash(entry), OutputPath: "main"}},
-		EntryNames:          "assets/[name]-[hash]", ChunkNames: "assets/[name]-[hash]", AssetNames: "assets/[name]-[hash]",
-		PublicPath: "/",
-		Bundle:     true, Splitting: true, Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022,
-		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, TreeShaking: api.TreeShakingTrue,
-		LegalComments: api.LegalCommentsLinked, Charset: api.CharsetUTF8,
-		Define: map[string]string{"process.env.NODE_ENV": `"production"`},
-		Loader: map[string]api.Loader{".svg": api.LoaderFile, ".png": api.LoaderFile, ".woff2": api.LoaderFile},
-	}
-}
-
-// messages converts the messages of the bundler to one error.
-func messages(list []api.Message) error {
-	var lines []string
-	for _, m := range list {
-		if m.Location == nil {
-			lines = append(lines, m.Text)
-			continue
-		}
-		lines = append(lines, fmt.Sprintf("%s:%d:%d: %s", m.Location.File, m.Location.Line, m.Location.Column+1, m.Text))
-	}
-	return errors.New(strings.Join(lines, "; "))
 }

@@ -52,7 +52,17 @@ func readManifest(text string) (Manifest, error) {
 		return Manifest{}, errors.New("read what the bundler wrote: there is no entry")
 	}
 	m := Manifest{Lazy: []string{}}
-	first := meta.static(entry)
+	first := []string{entry} // with its static imports
+	for i := 0; i < len(first); i++ {
+		for _, imported := range meta.Outputs[first[i]].Imports {
+			if imported.Kind == "import-statement" && !slices.Contains(first, imported.Path) {
+				first = append(first, imported.Path)
+			}
+		}
+	}
+	if styles := meta.Outputs[entry].CSSBundle; styles != "" {
+		first = append(first, styles)
+	}
 	for _, name := range first {
 		m.First = append(m.First, short(name))
 	}
@@ -66,22 +76,6 @@ func readManifest(text string) (Manifest, error) {
 }
 
 func short(name string) string { return strings.TrimPrefix(name, "dist/") }
-
-// static lists the static imports of an output, itself first.
-func (m *metafile) static(entry string) []string {
-	needed := []string{entry}
-	for i := 0; i < len(needed); i++ {
-		for _, imported := range m.Outputs[needed[i]].Imports {
-			if imported.Kind == "import-statement" && !slices.Contains(needed, imported.Path) {
-				needed = append(needed, imported.Path)
-			}
-		}
-	}
-	if styles := m.Outputs[entry].CSSBundle; styles != "" {
-		needed = append(needed, styles)
-	}
-	return needed
-}
 
 //go:embed page.html
 var pageText string
