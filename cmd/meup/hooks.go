@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/hookconfig"
 )
 
@@ -14,12 +15,12 @@ func newHooks(a *app) *cobra.Command {
 	}
 	target := func(c *cobra.Command, at hookconfig.Place) (*hookconfig.Target, error) {
 		s := a.Settings
-		s.Gateway, s.Space = connect.First(given().Gateway, at.Gateway), connect.First(given().Space, at.Space)
+		s.Gateway, s.Space = cmp.Or(given().Gateway, at.Gateway), cmp.Or(given().Space, at.Space)
 		t, err := s.Target(c)
 		if err != nil {
 			return nil, err
 		}
-		env := connect.First(a.TokenEnv, "MEUP_TOKEN")
+		env := cmp.Or(a.TokenEnv, "MEUP_TOKEN")
 		return &hookconfig.Target{Gateway: t.Base, Space: t.Space, Token: t.Token, TokenEnv: env, TokenFile: a.TokenFile, API: t.API}, nil
 	}
 	return hookconfig.NewCommand(hookconfig.Resolver{Env: a.Env, Given: given, Target: target})

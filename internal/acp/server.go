@@ -75,7 +75,14 @@ func Serve(ctx context.Context, o ServerOptions) error {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &server{o: o, sessions: make(map[string]*session)}
-	in := &cancelableReader{in: o.In, ctx: ctx}
+	// The input ends with ctx. A read in progress is given up: standard input cannot be interrupted.
+	in, pump := io.Pipe()
+	defer in.Close() //nolint:errcheck // never fails
+	defer context.AfterFunc(ctx, func() { _ = pump.Close() })()
+	go func() { // ends with In, or with the next input after the connection
+		_, err := io.Copy(pump, o.In)
+		_ = pump.CloseWithError(err)
+	}()
 	s.conn = NewConn(in, o.Out, o.Log, s.handle)
 	s.conn.Start()
 	<-s.conn.Done()
@@ -86,63 +93,20 @@ func Serve(ctx context.Context, o ServerOptions) error {
 	return ctx.Err()
 }
 
-// cancelableReader ends with a context. A read in progress is given up: standard input
-// cannot be interrupted.
-type cancelableReader struct {
-	in  io.Reader
-	ctx context.Context
-
-	once  sync.Once
-	parts chan part
-	rest  part
-}
-
-type part struct {
-	text []byte
-	err  error
-}
-
-// Read implements io.Reader.
-func (r *cancelableReader) Read(p []byte) (int, error) {
-	r.once.Do(func() {
-		r.parts = make(chan part)
-		go r.pump() // ends with In, or with the next input after ctx
-	})
-	if len(r.rest.text) == 0 && r.rest.err == nil {
-		select {
-		case r.rest = <-r.parts:
-		case <-r.ctx.Done():
-			return 0, io.EOF
-		}
-	}
-	n := copy(p, r.rest.text)
-	r.rest.text = r.rest.text[n:]
-	if n == 0 {
-		return 0, r.rest.err
-	}
-	return n, nil
-}
-
-func (r *cancelableReader) pump() {
-	for {
-		buf := make([]byte, 32<<10)
-		n, err := r.in.Read(buf)
-		select {
-		case r.parts <- part{buf[:n], err}:
-		case <-r.ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // handle handles a message of the editor.
 func (s *server) handle(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	switch method {
 	case "initialize":
-		return s.initialize(), nil
+		return map[string]any{
+			"protocolVersion": 1, "authMethods": []any{},
+			"agentInfo": map[string]string{"name": "meup", "title": "Space " + s.o.Space, "version": s.o.Version},
+			"agentCapabilities": map[string]any{
+				"loadSession":         true,
+				"promptCapabilities":  map[string]bool{"embeddedContext": true, "image": false, "audio": false},
+				"mcpCapabilities":     map[string]bool{"http": false, "sse": false},
+				"sessionCapabilities": map[string]any{},
+			},
+		}, nil
 	case "authenticate":
 		return struct{}{}, nil
 	case "session/new":
@@ -162,19 +126,6 @@ func (s *server) handle(ctx context.Context, method string, params json.RawMessa
 		return nil, nil
 	}
 	return nil, NewError(CodeNoSuchMethod, "method not found: %.100q", method)
-}
-
-func (s *server) initialize() any {
-	return map[string]any{
-		"protocolVersion": 1, "authMethods": []any{},
-		"agentInfo": map[string]string{"name": "meup", "title": "Space " + s.o.Space, "version": s.o.Version},
-		"agentCapabilities": map[string]any{
-			"loadSession":         true,
-			"promptCapabilities":  map[string]bool{"embeddedContext": true, "image": false, "audio": false},
-			"mcpCapabilities":     map[string]bool{"http": false, "sse": false},
-			"sessionCapabilities": map[string]any{},
-		},
-	}
 }
 
 // sessionOf returns a session with the id that the editor has. Its name in the space

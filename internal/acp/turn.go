@@ -113,7 +113,14 @@ func (t *turn) event(ctx context.Context, e *ask.Event) {
 	case ask.Answering:
 		t.say(ctx, e)
 	case ask.Retracted:
-		t.retract(ctx, e)
+		if e.Ref != t.saying {
+			return
+		}
+		t.saying = ""
+		t.answers--
+		if t.answers == 0 { // what was shown of it cannot be taken back
+			t.send(ctx, textChunk("agent_message_chunk", "\n\n"))
+		}
 	case ask.Closed:
 		t.closed(ctx, e)
 	case ask.Called, ask.Proposed:
@@ -190,7 +197,7 @@ func (t *turn) closed(ctx context.Context, e *ask.Event) {
 }
 
 // call shows a call, or a proposal of one, with the participant that runs the tool if another
-// one does.
+// one does. It asks the user for the decision about a proposal that the participant may decide.
 func (t *turn) call(ctx context.Context, e *ask.Event) {
 	payload := e.Envelope.ParsePayload()
 	params := payload.Get("params")
@@ -207,16 +214,25 @@ func (t *turn) call(ctx context.Context, e *ask.Event) {
 		title += " (" + more + ")"
 	}
 	update := map[string]any{"sessionUpdate": "tool_call", "toolCallId": e.Ref, "kind": "other", "status": "in_progress", "title": title}
-	if _, shown := exchange.ShownCall(payload); len(shown) > 0 {
+	_, shown := exchange.ShownCall(payload)
+	if len(shown) > 0 {
 		update["rawInput"] = json.RawMessage(shown)
 	}
 	if e.Type == ask.Proposed {
 		update["status"] = "pending"
 	}
 	t.send(ctx, update)
-	if e.Type == ask.Proposed {
-		t.permission(ctx, e.Envelope, update)
+	if e.Type != ask.Proposed || !ask.MayDecide(ctx, t.server.o.Client, t.server.o.Space, e.Envelope) {
+		return
 	}
+	id := e.Envelope.ID
+	ctx, cancel := context.WithCancel(ctx)
+	t.asking[id] = cancel
+	asked := map[string]any{"toolCallId": id, "status": "pending", "title": fmt.Sprintf("%s asks: %s", e.Envelope.From, title), "rawInput": update["rawInput"]}
+	if len(shown) > 0 {
+		asked["content"] = []any{map[string]any{"type": "content", "content": map[string]string{"type": "text", "text": fenced(string(shown))}}}
+	}
+	t.deciding.Go(func() { t.decide(ctx, id, asked) })
 }
 
 // result shows the response to a call.
@@ -301,19 +317,6 @@ func (t *turn) say(ctx context.Context, e *ask.Event) {
 	t.send(ctx, textChunk("agent_message_chunk", text))
 }
 
-// retract ends an answer that grows and is none. It cannot be taken back: a blank line
-// follows it.
-func (t *turn) retract(ctx context.Context, e *ask.Event) {
-	if e.Ref != t.saying {
-		return
-	}
-	t.saying = ""
-	t.answers--
-	if t.answers == 0 {
-		t.send(ctx, textChunk("agent_message_chunk", "\n\n"))
-	}
-}
-
 // before returns the text between two answers, with the sender of the second if it was
 // not asked or is not the first.
 func (t *turn) before(from protocol.ParticipantID) (text string) {
@@ -339,22 +342,6 @@ func (t *turn) ended(ctx context.Context, e *ask.Event) {
 	default:
 		t.send(ctx, textChunk("agent_message_chunk", e.Text))
 	}
-}
-
-// permission asks the user for the decision about a proposal, if the participant may
-// decide it.
-func (t *turn) permission(ctx context.Context, p *protocol.Envelope, shown map[string]any) {
-	if !ask.MayDecide(ctx, t.server.o.Client, t.server.o.Space, p) {
-		return
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	t.asking[p.ID] = cancel
-	call := map[string]any{"toolCallId": p.ID, "status": "pending", "title": fmt.Sprintf("%s asks: %s", p.From, shown["title"]), "rawInput": shown["rawInput"]}
-	if raw, ok := shown["rawInput"].(json.RawMessage); ok {
-		call["content"] = []any{map[string]any{"type": "content", "content": map[string]string{"type": "text", "text": fenced(string(raw))}}}
-	}
-	id := p.ID
-	t.deciding.Go(func() { t.decide(ctx, id, call) })
 }
 
 // decide asks the user about a proposal, and publishes the decision.

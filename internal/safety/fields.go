@@ -3,8 +3,6 @@ package safety
 import (
 	"bytes"
 	"regexp"
-
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // maxName bounds the names of fields that are looked at; longer ones are text.
@@ -33,10 +31,6 @@ type ending struct {
 	alone bool            // or no word
 }
 
-func (e *ending) follows(before []byte) bool {
-	return !e.not[string(before)] && (e.after == nil || e.after[string(before)] || e.alone && len(before) == 0)
-}
-
 // tokenOf are words before "token" that make it a mark in a text or in a list.
 var tokenOf = set("page", "next", "previous", "prev", "continuation", "pagination", "eos", "bos", "pad", "unk", "sep", "cls",
 	"mask", "stop", "special", "start", "end", "max", "min", "num", "per", "first", "last")
@@ -53,12 +47,6 @@ var doubtful = set("pass", "auth", "sig")
 
 // parameters are the members whose values are the parameters of a tool.
 var parameters = set("arguments", "parameters", "params", "args", "input", "tool_input")
-
-// isSecret reports whether the name of a parameter makes a value of this type a
-// secret.
-func isSecret(name []byte, t protocol.Type) bool {
-	return secretName(name) && (t != protocol.TypeNumber || !doubtful[string(bytes.ToLower(name))])
-}
 
 // behind are words after the last one that do not change the meaning.
 var behind = set("value", "text", "plain", "plaintext", "raw", "base", "pem", "confirm", "confirmation", "again", "repeat", "old", "new", "current", "header")
@@ -101,7 +89,7 @@ func secretName(name []byte) bool {
 		before = before[bytes.LastIndexByte(before, '_')+1:]
 	}
 	if e, ok := endings[string(last)]; ok {
-		return e.follows(before)
+		return !e.not[string(before)] && (e.after == nil || e.after[string(before)] || e.alone && len(before) == 0)
 	}
 	for _, j := range joined {
 		if bytes.HasSuffix(last, []byte(j)) {

@@ -74,7 +74,17 @@ func (w *walk) envelope(payload, extra protocol.Value) (Verdict, error) {
 	if w.refused != "" {
 		return Verdict{Work: w.work, Refused: w.refused}, w.refusal("/payload")
 	}
-	outside := w.inspectExtra(extra)
+	var outside []byte
+	if extra.Type() == protocol.TypeObject { // with edits of its own
+		edits, root := w.edits, w.root
+		w.edits, w.root = nil, -1
+		w.value(extra, nil, false)
+		if len(w.edits) > 0 {
+			outside = w.splice(extra)
+			outside = outside[1 : len(outside)-1]
+		}
+		w.edits, w.root = edits, root
+	}
 	if w.refused != "" {
 		return Verdict{Work: w.work, Refused: w.refused}, w.refusal("")
 	}
@@ -88,25 +98,6 @@ func (w *walk) envelope(payload, extra protocol.Value) (Verdict, error) {
 		v.Payload = w.splice(payload)
 	}
 	return v, nil
-}
-
-// inspectExtra inspects the fields beside the payload and returns them as they
-// are to be kept, without braces; nil: they stay. The edits of the payload are
-// kept.
-func (w *walk) inspectExtra(extra protocol.Value) []byte {
-	if extra.Type() != protocol.TypeObject {
-		return nil
-	}
-	edits, root := w.edits, w.root
-	w.edits, w.root = nil, -1
-	w.value(extra, nil, false)
-	var out []byte
-	if len(w.edits) > 0 && w.refused == "" {
-		out = w.splice(extra)
-		out = out[1 : len(out)-1]
-	}
-	w.edits, w.root = edits, root
-	return out
 }
 
 // walk goes through one payload.
@@ -223,7 +214,8 @@ func (w *walk) object(v protocol.Value) {
 			}
 			name = redact.Visible(name)
 			w.fields = fields || parameters[string(name)]
-			w.value(x, name, fields && isSecret(name, x.Type()))
+			secret := fields && secretName(name) && (x.Type() != protocol.TypeNumber || !doubtful[string(bytes.ToLower(name))])
+			w.value(x, name, secret)
 			w.blank, w.fields = "", fields
 		}
 		if w.refused != "" {

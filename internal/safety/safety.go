@@ -66,14 +66,12 @@ type Pipeline struct {
 // New returns the pipeline that a configuration asks for. It is an error if an
 // action, a severity or a rule is unknown.
 func New(c Config) (*Pipeline, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
 	book, err := newRuleBook(c.Rules)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkActions(c.Actions, book.ids()); err != nil {
+	ids := book.ids()
+	if err := c.check(ids); err != nil {
 		return nil, err
 	}
 	if c.Kinds == nil {
@@ -90,7 +88,7 @@ func New(c Config) (*Pipeline, error) {
 		c.MaxText = DefaultMaxText
 	}
 	names := map[string]bool{ruleLength: true}
-	for _, id := range book.ids() {
+	for _, id := range ids {
 		names[id] = true
 	}
 	detector := c.leaks(book, names, func(rule string) Action { return cmp.Or(c.Actions[rule], c.Action, ActionMask) })
@@ -145,7 +143,8 @@ func newRuleStage(label string, rules []*redact.Rule, action func(*redact.Rule) 
 	return s
 }
 
-func (c *Config) check() error {
+// check checks the actions; ids are the rules that there are.
+func (c *Config) check(ids []string) error {
 	switch c.Action {
 	case "", ActionMask, ActionBlock:
 	default:
@@ -162,11 +161,7 @@ func (c *Config) check() error {
 			return fmt.Errorf("safety policy for %s: unknown action %q; use block, sanitise, review or warn", severity, action)
 		}
 	}
-	return nil
-}
-
-func checkActions(actions map[string]Action, ids []string) error {
-	for rule, action := range actions {
+	for rule, action := range c.Actions {
 		if !slices.Contains(ids, rule) {
 			return fmt.Errorf("safety action for rule %q: there is no such rule", rule)
 		}

@@ -36,16 +36,12 @@ func (z *sanitizer) inspect(dst []finding, t input) []finding {
 	dst = z.ruleStage.inspect(dst, t)
 	for i := range dst[n:] {
 		if f := &dst[n+i]; f.action == "" && f.Rule != redact.RuleLimit {
-			f.put = marked(f.Rule, redact.Visible(t.body[f.Start:f.End]))
+			text := string(bytes.Trim(redact.Visible(t.body[f.Start:f.End]), "<|>[]｜"))
+			line := strings.Join(strings.Fields(text), " ")
+			f.put = "[marked:" + f.Rule + " " + strings.NewReplacer("[", "(", "]", ")").Replace(line) + "]"
 		}
 	}
 	return dst
-}
-
-// marked returns the mark with a text, on one line.
-func marked(rule string, text []byte) string {
-	inner := strings.Join(strings.Fields(string(bytes.Trim(text, "<|>[]｜"))), " ")
-	return "[marked:" + rule + " " + strings.NewReplacer("[", "(", "]", ")").Replace(inner) + "]"
 }
 
 // unseen appends runs of characters that encode invisible text, and characters that

@@ -165,27 +165,20 @@ func (p *Pipeline) quiet(text []byte) (o redact.Opening, ok bool) {
 
 // open returns the opening of a text to all stages.
 func (p *Pipeline) open(text []byte, b *redact.Budget) redact.Opening {
-	at := unseenEnd(text) // hidden text of the sanitizer
-	o := redact.Opening{Start: at, Hold: at}
-	for set := range p.sets {
-		one := set.Open(text, b)
-		o = redact.Opening{Start: min(o.Start, one.Start), Hold: min(o.Hold, one.Hold)}
-	}
-	return o
-}
-
-// unseenEnd returns where the run of unseen characters begins that a text ends
-// with.
-func unseenEnd(text []byte) int {
 	at := len(text)
-	for at > 0 && text[at-1] >= utf8.RuneSelf {
+	for at > 0 && text[at-1] >= utf8.RuneSelf { // before the hidden text of the sanitizer that it ends with
 		_, size := utf8.DecodeLastRune(text[:at])
 		if readUnseen(text[at-size:at]).size == 0 {
 			break
 		}
 		at -= size
 	}
-	return at
+	o := redact.Opening{Start: at, Hold: at}
+	for set := range p.sets {
+		one := set.Open(text, b)
+		o = redact.Opening{Start: min(o.Start, one.Start), Hold: min(o.Hold, one.Hold)}
+	}
+	return o
 }
 
 // search collects the findings that change the text, in order and without overlap.

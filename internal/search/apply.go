@@ -42,7 +42,14 @@ func (x *Index) Apply(space string, docs []Doc, read protocol.Seq, built bool) e
 			}
 		}
 	}
-	err = w.writeLists()
+	var buf []byte
+	for key, l := range w.lists {
+		buf = l.append(buf[:0])
+		if err := w.batch.Merge([]byte(key), buf, nil); err != nil {
+			return x.failed(err)
+		}
+	}
+	err = w.writeBlock()
 	p.Read, p.Built = max(p.Read, read), p.Built || built
 	if err == nil {
 		err = derivedb.SetSpace(w.batch, space, p)
@@ -91,7 +98,10 @@ func (w *writer) add(d *Doc) error {
 	}
 	w.post(doc, classTerm(classFrom, string(e.From)), audience, 0)
 	w.post(doc, classTerm(classKind, string(e.Kind)), audience, 0)
-	enclosing(e.Context, func(path protocol.ContextPath) { w.post(doc, contextTerm(path), audience, 0) })
+	w.post(doc, contextTerm(e.Context), audience, 0)
+	for path := e.Context.Parent(); path != ""; path = path.Parent() {
+		w.post(doc, contextTerm(path), audience, 0)
+	}
 	if w.block == nil || w.block.number != doc>>blockBits {
 		if err := w.writeBlock(); err != nil {
 			return err
@@ -116,17 +126,6 @@ func (w *writer) post(doc uint32, term string, audience uint32, weight uint64) {
 		w.lists[string(w.key)] = l
 	}
 	l.add(doc%bucketSize, weight)
-}
-
-func (w *writer) writeLists() error {
-	var buf []byte
-	for key, l := range w.lists {
-		buf = l.append(buf[:0])
-		if err := w.batch.Merge([]byte(key), buf, nil); err != nil {
-			return err
-		}
-	}
-	return w.writeBlock()
 }
 
 // audience returns the number of a set of participants.

@@ -172,33 +172,23 @@ func (e *evaluation) gatherBucket(bucket uint32) error {
 	}
 	for i := range lists.slots {
 		for _, l := range lists.slots[i] {
-			n, err := e.countOf(bucket, l)
-			if err != nil {
-				return err
+			first, end := e.bounds(bucket, l.public)
+			if first == 0 && end == bucketSize {
+				e.counts[i] += l.count
+				continue
 			}
-			e.counts[i] += n
+			err := l.each(func(doc uint32, _ uint64) { // only the buckets at the ends need a look at each
+				if first <= doc && doc < end {
+					e.counts[i]++
+				}
+			})
+			if err != nil {
+				return e.index.failed(err)
+			}
 		}
 	}
 	e.buckets = append(e.buckets, lists)
 	return nil
-}
-
-// countOf returns how many documents of a list are searched. Only the buckets at
-// the ends need a look at each.
-func (e *evaluation) countOf(bucket uint32, l audienceList) (n int, err error) {
-	first, end := e.bounds(bucket, l.public)
-	if first == 0 && end == bucketSize {
-		return l.count, nil
-	}
-	err = l.each(func(doc uint32, _ uint64) {
-		if first <= doc && doc < end {
-			n++
-		}
-	})
-	if err != nil {
-		err = e.index.failed(err)
-	}
-	return n, err
 }
 
 // bounds returns the documents of a bucket that are searched, in the lists of the
@@ -258,7 +248,20 @@ func (e *evaluation) readTerms(bucket uint32, term string, prefix bool, accept f
 			ok = e.iter.SeekGE(appendAudience(append(append(slices.Clone(base), current...), 0), next))
 			continue
 		}
-		if err := e.readList(audience == public, use); err != nil || e.partial {
+		v, err := e.iter.ValueAndErr()
+		if err != nil {
+			return e.index.failed(err)
+		}
+		e.bytes += len(v)
+		if e.bytes > maxListBytes {
+			e.partial = true
+			return nil
+		}
+		p, err := parsePostings(v)
+		if err != nil {
+			return e.index.failed(err)
+		}
+		if err := use(audienceList{p, audience == public}); err != nil || e.partial {
 			return err
 		}
 		ok = e.iter.Next()
@@ -267,24 +270,6 @@ func (e *evaluation) readTerms(bucket uint32, term string, prefix bool, accept f
 		return e.index.failed(err)
 	}
 	return nil
-}
-
-// readList reads the list at the iterator.
-func (e *evaluation) readList(public bool, use func(audienceList) error) error {
-	v, err := e.iter.ValueAndErr()
-	if err != nil {
-		return e.index.failed(err)
-	}
-	e.bytes += len(v)
-	if e.bytes > maxListBytes {
-		e.partial = true
-		return nil
-	}
-	p, err := parsePostings(v)
-	if err != nil {
-		return e.index.failed(err)
-	}
-	return use(audienceList{p, public})
 }
 
 // filter sets which documents of a bucket the filters allow.

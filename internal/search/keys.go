@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"slices"
-	"strings"
 
 	"github.com/meup-protocol/meup/internal/journal/derivedb"
 	"github.com/meup-protocol/meup/protocol"
@@ -90,16 +89,4 @@ func contextTerm(path protocol.ContextPath) string {
 		term = append(term, digits[n&63])
 	}
 	return string(term)
-}
-
-// enclosing yields a path and the paths that it is within.
-func enclosing(path protocol.ContextPath, yield func(protocol.ContextPath)) {
-	for p := string(path); ; {
-		yield(protocol.ContextPath(p))
-		i := strings.LastIndexByte(p, '/')
-		if i < 0 {
-			return
-		}
-		p = p[:i]
-	}
 }

@@ -146,22 +146,33 @@ func parse(text string, match Match) ([]clause, error) {
 		if len(c.words) == 0 {
 			continue
 		}
-		if w := c.words[len(c.words)-1]; c.prefix && len(c.words) == 1 && utf8.RuneCountInString(w) < 2 && !isIdeograph(w) {
+		first, size := utf8.DecodeRuneInString(c.words[0])
+		if c.prefix && len(c.words) == 1 && size == len(c.words[0]) && scriptOf(first) != ideograph {
 			if match == MatchAll {
 				return nil, SyntaxError("A prefix has at least two characters before the asterisk.")
 			}
 			c.prefix = false
 		}
 		positive = positive || !c.exclude
-		if match == MatchAny && !c.exclude && (!quoted || terms+len(c.words) > maxTerms) {
-			all = appendWords(all, c)
+		if match == MatchAll || c.exclude || quoted && terms+len(c.words) <= maxTerms {
+			terms += len(c.words)
+			if terms > maxTerms {
+				return nil, SyntaxError(fmt.Sprintf("A query has at most %d words.", maxTerms))
+			}
+			all = append(all, c)
 			continue
 		}
-		terms += len(c.words)
-		if terms > maxTerms {
-			return nil, SyntaxError(fmt.Sprintf("A query has at most %d words.", maxTerms))
+		// The words are clauses of their own, once each: a sentence of a script without spaces
+		// is one clause of pairs.
+		for i, w := range c.words {
+			one := clause{words: []string{w}, prefix: c.prefix && i == len(c.words)-1}
+			same := func(d clause) bool {
+				return !d.exclude && d.prefix == one.prefix && slices.Equal(d.words, one.words)
+			}
+			if len(all) < maxAnyTerms && !slices.ContainsFunc(all, same) {
+				all = append(all, one)
+			}
 		}
-		all = append(all, c)
 	}
 	if !positive {
 		return nil, SyntaxError("The query has no word to find.")
@@ -194,20 +205,6 @@ func parseItem(text string) (c clause, quoted bool, rest string) {
 		c.words, c.prefix = []string{last[0].text}, true
 	}
 	return c, quoted, rest
-}
-
-// appendWords appends the words of a clause as clauses of their own, once each, up to
-// maxAnyTerms: a sentence of a script without spaces is one clause of pairs.
-func appendWords(all []clause, c clause) []clause {
-	for i, w := range c.words {
-		one := clause{words: []string{w}, prefix: c.prefix && i == len(c.words)-1}
-		if len(all) < maxAnyTerms && !slices.ContainsFunc(all, func(d clause) bool {
-			return !d.exclude && d.prefix == one.prefix && slices.Equal(d.words, one.words)
-		}) {
-			all = append(all, one)
-		}
-	}
-	return all
 }
 
 // cursor is the position of the last hit of a page.

@@ -78,44 +78,36 @@ func (x *Index) Search(ctx context.Context, space string, who Asker, q Query) (*
 	}
 	r := &Result{Position: position}
 	for _, p := range plans {
-		if err := x.run(ctx, p, who, r); err != nil {
+		r.Hits, r.Match = []Hit{}, MatchAll
+		if p.any {
+			r.Match = MatchAny
+		}
+		if position.Log == "" {
+			continue
+		}
+		if p.after.upTo == 0 {
+			p.after = cursor{upTo: position.Read}
+			if p.Before > 0 {
+				p.after.upTo = min(p.after.upTo, p.Before-1)
+			}
+		}
+		p.after.query = p.hash()
+		e, err := x.newEvaluation(ctx, p, who, position)
+		if err == nil {
+			err = e.gather()
+		}
+		if err == nil {
+			err = e.fill(r)
+		}
+		if err != nil {
 			return nil, err
 		}
+		r.Work += e.bytes
 		if len(r.Hits) > 0 || r.Next != "" {
 			break
 		}
 	}
 	return r, nil
-}
-
-// run sets a result to the hits of a plan.
-func (x *Index) run(ctx context.Context, p *plan, who Asker, r *Result) error {
-	r.Hits, r.Match = []Hit{}, MatchAll
-	if p.any {
-		r.Match = MatchAny
-	}
-	if r.Position.Log == "" {
-		return nil
-	}
-	if p.after.upTo == 0 {
-		p.after = cursor{upTo: r.Position.Read}
-		if p.Before > 0 {
-			p.after.upTo = min(p.after.upTo, p.Before-1)
-		}
-	}
-	p.after.query = p.hash()
-	e, err := x.newEvaluation(ctx, p, who, r.Position)
-	if err == nil {
-		err = e.gather()
-	}
-	if err == nil {
-		err = e.fill(r)
-	}
-	if err != nil {
-		return err
-	}
-	r.Work += e.bytes
-	return nil
 }
 
 // fill ranks the candidates and reads them from the log until the page is full.

@@ -62,7 +62,11 @@ func tokens(text string, last bool, yield func(folded []byte, start, end int) bo
 				}
 				at += size
 			}
-			folded = folded[:cut(folded)]
+			end := min(len(folded), maxTokenBytes)
+			for end < len(folded) && end > 0 && !utf8.RuneStart(folded[end]) {
+				end--
+			}
+			folded = folded[:end]
 			if len(folded) > 0 && !yield(folded, start, at) {
 				return
 			}
@@ -74,15 +78,6 @@ func tokens(text string, last bool, yield func(folded []byte, start, end int) bo
 			}
 		}
 	}
-}
-
-// cut returns the length of the whole characters within maxTokenBytes.
-func cut(folded []byte) int {
-	n := min(len(folded), maxTokenBytes)
-	for n < len(folded) && n > 0 && !utf8.RuneStart(folded[n]) {
-		n--
-	}
-	return n
 }
 
 // pairs yields the tokens of a run of ideographs, and returns its end.
@@ -156,10 +151,4 @@ func list(text string, last bool) []token {
 		return true
 	})
 	return all
-}
-
-// isIdeograph reports whether a text is one character of a script without spaces.
-func isIdeograph(text string) bool {
-	r, size := utf8.DecodeRuneInString(text)
-	return size == len(text) && scriptOf(r) == ideograph
 }

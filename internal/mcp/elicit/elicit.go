@@ -257,7 +257,19 @@ func (f *Field) check(v protocol.Value) error {
 			return errors.New("expected true or false")
 		}
 	case Number, Integer:
-		return f.checkNumber(v)
+		n, ok := v.Float()
+		if !ok {
+			return errors.New("expected a number")
+		}
+		if _, whole := v.Int(); f.Type == Integer && !whole {
+			return errors.New("expected a whole number")
+		}
+		if f.Minimum.Exists() && n < f.minimum {
+			return fmt.Errorf("expected at least %s", f.Minimum.Raw())
+		}
+		if f.Maximum.Exists() && n > f.maxim {
+			return fmt.Errorf("expected at most %s", f.Maximum.Raw())
+		}
 	case Choice:
 		if v.Type() != protocol.TypeString || !f.offers(v) {
 			return errors.New("expected one of the options")
@@ -288,23 +300,6 @@ func (f *Field) bounds() string {
 		return fmt.Sprintf("at least %d", f.Least)
 	}
 	return fmt.Sprintf("%d to %d", f.Least, f.Most)
-}
-
-func (f *Field) checkNumber(v protocol.Value) error {
-	n, ok := v.Float()
-	if !ok {
-		return errors.New("expected a number")
-	}
-	if _, whole := v.Int(); f.Type == Integer && !whole {
-		return errors.New("expected a whole number")
-	}
-	if f.Minimum.Exists() && n < f.minimum {
-		return fmt.Errorf("expected at least %s", f.Minimum.Raw())
-	}
-	if f.Maximum.Exists() && n > f.maxim {
-		return fmt.Errorf("expected at most %s", f.Maximum.Raw())
-	}
-	return nil
 }
 
 func (f *Field) checkText(v protocol.Value) error {
@@ -360,26 +355,25 @@ func (f *Field) Hint() string {
 	case Choices:
 		return "numbers or values of the list, separated by commas"
 	case Number, Integer:
-		return strings.TrimSpace("a " + map[Type]string{Number: "number", Integer: "whole number"}[f.Type] + f.span())
+		hint := "a number"
+		if f.Type == Integer {
+			hint = "a whole number"
+		}
+		switch low, high := f.Minimum.Raw(), f.Maximum.Raw(); {
+		case low != nil && high != nil:
+			hint += fmt.Sprintf(" from %s to %s", low, high)
+		case low != nil:
+			hint += fmt.Sprintf(", at least %s", low)
+		case high != nil:
+			hint += fmt.Sprintf(", at most %s", high)
+		}
+		return hint
 	}
 	if f.Format != "" {
 		return formats[f.Format]
 	}
 	if f.Least > 0 || f.Most > 0 {
 		return f.bounds() + " characters"
-	}
-	return ""
-}
-
-func (f *Field) span() string {
-	low, high := f.Minimum.Raw(), f.Maximum.Raw()
-	switch {
-	case low != nil && high != nil:
-		return fmt.Sprintf(" from %s to %s", low, high)
-	case low != nil:
-		return fmt.Sprintf(", at least %s", low)
-	case high != nil:
-		return fmt.Sprintf(", at most %s", high)
 	}
 	return ""
 }

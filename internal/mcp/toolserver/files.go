@@ -122,7 +122,19 @@ func (f *folder) read(args readArgs) (string, error) {
 // lines reads the whole file, the first head lines or the last tail lines.
 func lines(r io.Reader, head, tail int) (string, error) {
 	if head > 0 {
-		return firstLines(r, head)
+		br := bufio.NewReader(io.LimitReader(r, maxFileBytes))
+		var b strings.Builder
+		for range head {
+			line, err := br.ReadString('\n')
+			b.WriteString(line)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return "", err
+			}
+		}
+		return strings.TrimSuffix(b.String(), "\n"), nil
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err != nil {
@@ -136,22 +148,6 @@ func lines(r io.Reader, head, tail int) (string, error) {
 	}
 	all := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	return strings.Join(all[max(0, len(all)-tail):], "\n"), nil
-}
-
-func firstLines(r io.Reader, n int) (string, error) {
-	br := bufio.NewReader(io.LimitReader(r, maxFileBytes))
-	var b strings.Builder
-	for range n {
-		line, err := br.ReadString('\n')
-		b.WriteString(line)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 type searchArgs struct {
@@ -168,9 +164,15 @@ func (f *folder) search(args searchArgs) (string, error) {
 	if args.Pattern == "" {
 		return "", errors.New("a pattern is needed")
 	}
-	globs, err := compileGlobs(append([]string{args.Pattern}, args.ExcludePatterns...))
-	if err != nil {
-		return "", err
+	var globs []glob
+	for _, pattern := range append([]string{args.Pattern}, args.ExcludePatterns...) {
+		g := glob(slices.Compact(strings.Split(strings.Trim(pattern, "/"), "/")))
+		for _, segment := range g {
+			if _, err := path.Match(segment, ""); err != nil {
+				return "", fmt.Errorf("pattern %q: %w", pattern, err)
+			}
+		}
+		globs = append(globs, g)
 	}
 	var found []string
 	err = fs.WalkDir(f.root.FS(), filepath.ToSlash(start), func(p string, d fs.DirEntry, err error) error {
@@ -224,31 +226,21 @@ func below(p, start string) string {
 // zero or more whole segments.
 type glob []string
 
-func compileGlobs(patterns []string) ([]glob, error) {
-	globs := make([]glob, 0, len(patterns))
-	for _, p := range patterns {
-		g := glob(slices.Compact(strings.Split(strings.Trim(p, "/"), "/")))
-		for _, segment := range g {
-			if _, err := path.Match(segment, ""); err != nil {
-				return nil, fmt.Errorf("pattern %q: %w", p, err)
-			}
-		}
-		globs = append(globs, g)
-	}
-	return globs, nil
-}
-
 // match backtracks only to the last **, so that the cost is bounded by the
 // product of the numbers of segments.
 func (g glob) match(p string) bool {
 	segments := strings.Split(p, "/")
 	i, star, mark := 0, -1, 0
 	for j := 0; j < len(segments); {
+		same := false
+		if i < len(g) {
+			same, _ = path.Match(g[i], segments[j]) // the pattern was checked
+		}
 		switch {
 		case i < len(g) && g[i] == "**":
 			star, mark = i, j
 			i++
-		case i < len(g) && matchSegment(g[i], segments[j]):
+		case same:
 			i++
 			j++
 		case star >= 0:
@@ -262,9 +254,4 @@ func (g glob) match(p string) bool {
 		i++
 	}
 	return i == len(g)
-}
-
-func matchSegment(pattern, segment string) bool {
-	ok, _ := path.Match(pattern, segment)
-	return ok
 }

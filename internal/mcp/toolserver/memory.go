@@ -191,14 +191,21 @@ func (t *tools) search(ctx context.Context, in searchInput) (string, error) {
 	}
 	writeHits(&b, found.Hits)
 	if n := len(found.Hits); 0 < n && n < query.Limit && found.Match == api.MatchAll && query.Cursor == "" && !found.HasMore {
-		more, err := t.searchAny(ctx, query, found.Hits)
+		// The ones with all words may be earlier attempts to find the same.
+		query.Match = api.MatchAny
+		more, err := t.memory.Search(ctx, t.space, query)
 		if err != nil { // such as a rate limit: the hits so far are complete
 			fmt.Fprintf(&b, "\nNot searched for envelopes with some of the words: %v\n", err)
-		} else if len(more.Hits) > 0 {
-			b.WriteString("\nThese have some of the words:\n\n")
-			writeHits(&b, more.Hits)
+			more = new(api.SearchResult)
 		}
-		partial = partial || err == nil && more.Partial
+		others := slices.DeleteFunc(more.Hits, func(h api.SearchHit) bool {
+			return slices.ContainsFunc(found.Hits, func(known api.SearchHit) bool { return known.ID == h.ID })
+		})
+		if len(others) > 0 {
+			b.WriteString("\nThese have some of the words:\n\n")
+			writeHits(&b, others[:min(query.Limit-n, len(others))])
+		}
+		partial = partial || more.Partial
 	}
 	if found.HasMore {
 		fmt.Fprintf(&b, "\nMore with cursor %s\n", found.Next)
@@ -209,22 +216,6 @@ func (t *tools) search(ctx context.Context, in searchInput) (string, error) {
 	return b.String(), nil
 }
 
-// searchAny fills a page with hits of any word: the ones with all words may be
-// earlier attempts to find the same.
-func (t *tools) searchAny(ctx context.Context, query api.SearchQuery, have []api.SearchHit) (*api.SearchResult, error) {
-	room := query.Limit - len(have)
-	query.Match = api.MatchAny
-	more, err := t.memory.Search(ctx, t.space, query)
-	if err != nil {
-		return nil, err
-	}
-	more.Hits = slices.DeleteFunc(more.Hits, func(h api.SearchHit) bool {
-		return slices.ContainsFunc(have, func(known api.SearchHit) bool { return known.ID == h.ID })
-	})
-	more.Hits = more.Hits[:min(room, len(more.Hits))]
-	return more, nil
-}
-
 func writeHits(b *strings.Builder, hits []api.SearchHit) {
 	for i := range hits {
 		h := &hits[i]
@@ -232,21 +223,16 @@ func writeHits(b *strings.Builder, hits []api.SearchHit) {
 		if h.Context != "" {
 			fmt.Fprintf(b, " in context %s", h.Context)
 		}
-		fmt.Fprintf(b, "\n  %s\n", snippet(&h.Snippet))
+		text := ""
+		for _, p := range h.Snippet.Parts {
+			text += p.Text
+		}
+		text = strings.Join(strings.Fields(text), " ")
+		if h.Snippet.Cut {
+			text += " …"
+		}
+		fmt.Fprintf(b, "\n  %s\n", text)
 	}
-}
-
-// snippet returns the text around a match on one line.
-func snippet(s *api.Snippet) string {
-	var b strings.Builder
-	for _, p := range s.Parts {
-		b.WriteString(p.Text)
-	}
-	text := strings.Join(strings.Fields(b.String()), " ")
-	if s.Cut {
-		text += " …"
-	}
-	return text
 }
 
 type envelopeInput struct {

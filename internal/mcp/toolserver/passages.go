@@ -73,7 +73,8 @@ func (f *folder) passages(args passagesArgs) (string, error) {
 		return "", err
 	}
 	if args.Path != "" {
-		all = slices.DeleteFunc(all, func(p passage) bool { return !endsPath(p.path, args.Path) })
+		end := "/" + strings.ToLower(strings.TrimPrefix(filepath.ToSlash(args.Path), "./"))
+		all = slices.DeleteFunc(all, func(p passage) bool { return !strings.HasSuffix("/"+strings.ToLower(p.path), end) })
 	}
 	fit := rank(all, query)
 	switch {
@@ -106,12 +107,6 @@ func (f *folder) passages(args passagesArgs) (string, error) {
 		quotes = append(quotes, source+":\n\n> "+strings.ReplaceAll(text, "\n", "\n> "))
 	}
 	return strings.Join(quotes, "\n\n"), nil
-}
-
-// endsPath reports whether a path is the end of another one, in any case.
-func endsPath(p, end string) bool {
-	p, end = "/"+strings.ToLower(p), "/"+strings.ToLower(strings.TrimPrefix(filepath.ToSlash(end), "./"))
-	return strings.HasSuffix(p, end)
 }
 
 // allPassages reads the documents of the folder: its text files, except hidden ones and

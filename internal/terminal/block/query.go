@@ -85,7 +85,12 @@ func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 			if g.Group == nil || i > 0 {
 				w.line("")
 			}
-			w.detailed(&r.ToolDecisions[n], g.Group != nil)
+			d := &r.ToolDecisions[n]
+			indent := w.tool(d, g.Group != nil, "")
+			w.line(indent + w.dim(`rationale: "`+termsafe.Words(d.Rationale)+`"`))
+			w.line(indent + w.dim("params:    "+Params(d)))
+			w.fulfilledWith(indent, d)
+			w.line(indent + w.outcome("outcome:   ", d))
 		}
 	}
 	for i := range r.Parts {
@@ -103,13 +108,4 @@ func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 		w.line("  " + w.dim(dash+"conclusion"))
 		w.details("    ", r.Conclusion.Details())
 	}
-}
-
-// detailed writes a call with a label on each line.
-func (w *writer) detailed(d *api.Decision, parallel bool) {
-	indent := w.tool(d, parallel, "")
-	w.line(indent + w.dim(`rationale: "`+termsafe.Words(d.Rationale)+`"`))
-	w.line(indent + w.dim("params:    "+Params(d)))
-	w.fulfilledWith(indent, d)
-	w.line(indent + w.outcome("outcome:   ", d))
 }

@@ -118,35 +118,27 @@ func stepText(env *protocol.Envelope) (text, stream string) {
 	return text, p.Stream
 }
 
-// call records the tool that a request calls.
+// call records the tool that a request calls; the method if it is another one. Of a
+// notification it returns "".
 func (d *Reasoning) call(env *protocol.Envelope, form string) string {
-	name := toolOf(env.Payload)
-	if name == "" {
-		return ""
-	}
-	if len(d.calls) < MaxSteps {
-		d.calls[env.ID] = call{tool: name, from: env.From, to: env.To, proposed: env.Kind == protocol.KindMCPProposal}
-	}
-	return fmt.Sprintf(form, name)
-}
-
-// toolOf returns the name of the called tool; the method if it is another one,
-// and "" for a notification.
-func toolOf(raw json.RawMessage) string {
 	var p struct {
 		Method string `json:"method"`
 		Params struct {
 			Name string `json:"name"`
 		} `json:"params"`
 	}
-	_ = json.Unmarshal(raw, &p)
-	switch {
-	case strings.HasPrefix(p.Method, "notifications/"):
-		return ""
-	case p.Method == "tools/call" && p.Params.Name != "":
-		return p.Params.Name
+	_ = json.Unmarshal(env.Payload, &p)
+	name := p.Method
+	if name == "tools/call" && p.Params.Name != "" {
+		name = p.Params.Name
 	}
-	return p.Method
+	if name == "" || strings.HasPrefix(p.Method, "notifications/") {
+		return ""
+	}
+	if len(d.calls) < MaxSteps {
+		d.calls[env.ID] = call{tool: name, from: env.From, to: env.To, proposed: env.Kind == protocol.KindMCPProposal}
+	}
+	return fmt.Sprintf(form, name)
 }
 
 // result describes the outcome of a call.

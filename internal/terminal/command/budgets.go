@@ -180,12 +180,6 @@ func (x *budgetExtension) envelope(of protocol.Correlation) protocol.Envelope {
 	return protocol.Envelope{ID: newID(), Kind: protocol.KindBudgetExtend, Correlation: of, Payload: raw}
 }
 
-// helps reports whether an extension is of something that is used up in a budget.
-func (x *budgetExtension) helps(b *api.Budget) bool {
-	usedUp := func(q *api.Quantity) bool { return q != nil && q.Used >= q.Limit }
-	return x.Tokens > 0 && usedUp(b.Tokens) || x.Calls > 0 && usedUp(b.Calls) || x.Cost > 0 && usedUp(b.Cost) && x.Currency == b.Currency
-}
-
 // extension returns the extension of the budget for which a proposed call is asked, and what it
 // does in words.
 func (f *approveFlags) extension(ctx context.Context, t *connect.Target, p *protocol.Envelope) (*protocol.Envelope, string, error) {
@@ -205,7 +199,10 @@ func (f *approveFlags) extension(ctx context.Context, t *connect.Target, p *prot
 			}
 		}
 	}
-	found := slices.IndexFunc(asking, func(b api.Budget) bool { return more.helps(&b) })
+	usedUp := func(q *api.Quantity) bool { return q != nil && q.Used >= q.Limit }
+	found := slices.IndexFunc(asking, func(b api.Budget) bool { // one of which there will be more
+		return more.Tokens > 0 && usedUp(b.Tokens) || more.Calls > 0 && usedUp(b.Calls) || more.Cost > 0 && usedUp(b.Cost) && more.Currency == b.Currency
+	})
 	switch {
 	case len(asking) == 0:
 		return nil, "", fmt.Errorf("no budget of %s is used up; leave --extend out to approve this call alone", termsafe.Words(string(p.From)))

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -155,7 +154,13 @@ func runControl(c *cobra.Command, s *connect.Settings, k *control, f *controlFla
 		return changeMode(c, t, f, e)
 	}
 	if k.kind == protocol.KindSpaceInvite || k.kind == protocol.KindCapabilityGrant {
-		warnUnknown(c.ErrOrStderr(), args[1:])
+		known := append(protocol.Kinds(), "observe", "decide")
+		for _, text := range args[1:] {
+			kind, ok := protocol.ParseKind(text)
+			if ok && !slices.Contains(known, kind) && !kind.IsReasoning() && !strings.HasPrefix(string(kind), "x.") {
+				connect.Warn(c.ErrOrStderr(), "no kind of the protocol is %s; kinds of applications begin with x.", kind)
+			}
+		}
 	}
 	if err := Send(c, t, e, f.json); err != nil {
 		return err
@@ -164,18 +169,6 @@ func runControl(c *cobra.Command, s *connect.Settings, k *control, f *controlFla
 		connect.Warn(c.ErrOrStderr(), "the invitation gives %s no capabilities; without others it may only read. To give it some: meup grant %[1]s CAPABILITY…, such as chat", args[0])
 	}
 	return nil
-}
-
-// warnUnknown warns of capabilities for a kind that means nothing: neither one of the protocol
-// nor one of an application.
-func warnUnknown(w io.Writer, list []string) {
-	for _, text := range list {
-		kind, ok := protocol.ParseKind(text)
-		known := append(protocol.Kinds(), "observe", "decide")
-		if ok && !slices.Contains(known, kind) && !kind.IsReasoning() && !strings.HasPrefix(string(kind), "x.") {
-			connect.Warn(w, "no kind of the protocol is %s; kinds of applications begin with x.", kind)
-		}
-	}
 }
 
 // checkInvited returns an error if a participant is invited already, by another invitation

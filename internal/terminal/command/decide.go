@@ -348,6 +348,9 @@ func (d *decision) confirm(c *cobra.Command, t *connect.Target, p *protocol.Enve
 // statePending is the state of a proposal that has no decision.
 const statePending = "pending"
 
+// maxSettled bounds the proposals, pending or not, that findProposal searches for a part of an id.
+const maxSettled = 1000
+
 // findProposal returns the proposal that a text selects: by its id, or by the beginning or the end
 // of it, first among the pending ones. "": the only one on which the caller may decide.
 func findProposal(c *cobra.Command, t *connect.Target, id string) (*api.Proposal, error) {
@@ -356,42 +359,27 @@ func findProposal(c *cobra.Command, t *connect.Target, id string) (*api.Proposal
 		return nil, err
 	}
 	if id == "" {
-		return onlyOne(list, connect.Given(c.Flags()))
+		list = slices.DeleteFunc(list, func(p api.Proposal) bool { return !p.MayDecide })
+		switch len(list) {
+		case 0:
+			return nil, errors.New("no pending proposal on which you may decide; meup proposals lists the pending ones")
+		case 1:
+			return &list[0], nil
+		}
+		text := fmt.Sprintf("%d proposals wait for your decision:", len(list))
+		for i := range list {
+			text += "\n  " + DescribeProposal(&list[i].Envelope.Envelope, time.Now()).name()
+		}
+		return nil, &program.ExitError{Code: program.ExitFailed, Err: errors.New(text + "\ngive the ID of one, or decide on each in turn: meup proposals review" + connect.Given(c.Flags()))}
 	}
 	found, err := connect.Select(id, "pending proposal", "meup proposals", list, proposalID)
 	if !errors.Is(err, connect.ErrNoMatch) {
 		return found, err
 	}
-	return findSettled(c.Context(), t, id)
-}
-
-func proposalID(p *api.Proposal) protocol.ID { return p.Envelope.ID }
-
-// onlyOne returns the only proposal on which the caller may decide.
-func onlyOne(list []api.Proposal, flags string) (*api.Proposal, error) {
-	list = slices.DeleteFunc(list, func(p api.Proposal) bool { return !p.MayDecide })
-	switch len(list) {
-	case 0:
-		return nil, errors.New("no pending proposal on which you may decide; meup proposals lists the pending ones")
-	case 1:
-		return &list[0], nil
-	}
-	text := fmt.Sprintf("%d proposals wait for your decision:", len(list))
-	for i := range list {
-		text += "\n  " + DescribeProposal(&list[i].Envelope.Envelope, time.Now()).name()
-	}
-	return nil, &program.ExitError{Code: program.ExitFailed, Err: errors.New(text + "\ngive the ID of one, or decide on each in turn: meup proposals review" + flags)}
-}
-
-// maxSettled bounds the proposals among which findSettled searches.
-const maxSettled = 1000
-
-// findSettled returns a proposal by its whole id, or one of the newest ones by the beginning
-// or the end of it.
-func findSettled(ctx context.Context, t *connect.Target, id string) (*api.Proposal, error) {
-	text, err := t.API.Envelope(ctx, t.Space, protocol.ID(id))
+	// It is none of the pending ones: the whole id of another one, or a part of that of one of the newest.
+	text, err := t.API.Envelope(c.Context(), t.Space, protocol.ID(id))
 	if connect.NotFound(err) {
-		list, _, err := inState(ctx, t, "all", maxSettled)
+		list, _, err := inState(c.Context(), t, "all", maxSettled)
 		if err != nil {
 			return nil, err
 		}
@@ -407,5 +395,7 @@ func findSettled(ctx context.Context, t *connect.Target, id string) (*api.Propos
 	if e.Kind != protocol.KindMCPProposal {
 		return nil, fmt.Errorf("no proposal %s: the envelope with this id is a %s", id, e.Kind)
 	}
-	return t.API.Proposal(ctx, t.Space, e.ID, e.Seq)
+	return t.API.Proposal(c.Context(), t.Space, e.ID, e.Seq)
 }
+
+func proposalID(p *api.Proposal) protocol.ID { return p.Envelope.ID }

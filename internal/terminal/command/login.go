@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ Exit codes: those of meup; 4 if the gateway does not accept the token.`,
   meup login home --gateway http://127.0.0.1:8080 --space demo < token.txt`,
 		Args: program.Args("[PROFILE]"),
 		RunE: connect.RunE(func(c *cobra.Command, args []string) error {
-			name := connect.First(s.Profile, "default")
+			name := cmp.Or(s.Profile, "default")
 			if len(args) == 1 {
 				name = args[0]
 			}
@@ -43,11 +44,11 @@ Exit codes: those of meup; 4 if the gateway does not accept the token.`,
 			var err error
 			if interactive {
 				gateway, space := connect.Kept(s.Env, name)
-				settings.Gateway, err = askFor(c, in, "Gateway", connect.First(settings.Gateway, gateway, "http://127.0.0.1:8080"))
+				settings.Gateway, err = askFor(c, in, "Gateway", cmp.Or(settings.Gateway, gateway, "http://127.0.0.1:8080"))
 				if err != nil {
 					return err
 				}
-				settings.Space, err = askFor(c, in, "Space", connect.First(settings.Space, space))
+				settings.Space, err = askFor(c, in, "Space", cmp.Or(settings.Space, space))
 				if err != nil {
 					return err
 				}
@@ -87,7 +88,7 @@ func askFor(c *cobra.Command, in *program.Lines, label, proposed string) (string
 	if errors.Is(err, io.EOF) {
 		return "", errors.New("the input ended; no profile was written")
 	}
-	return connect.First(line, proposed), err
+	return cmp.Or(line, proposed), err
 }
 
 // readToken reads the token: from a terminal without showing it, otherwise from
@@ -143,7 +144,7 @@ func newLogout(s *connect.Settings) *cobra.Command {
 the gateway.`,
 		Args: program.Args("[PROFILE]"),
 		RunE: connect.RunE(func(c *cobra.Command, args []string) error {
-			path, err := connect.Remove(s.Env, connect.First(append(args, "default")...))
+			path, err := connect.Remove(s.Env, cmp.Or(append(args, "default")...))
 			if err == nil {
 				_, err = fmt.Fprintf(c.OutOrStdout(), "Removed from %s.\n", path)
 			}

@@ -123,7 +123,15 @@ func (a *call) await(ctx context.Context, t *connect.Target) (*protocol.Envelope
 	again := time.NewTicker(settledInterval)
 	defer again.Stop()
 	for {
-		found, err := a.streamed(ctx, t)
+		var found *protocol.Envelope
+		var failed error
+		err := t.API.Events(ctx, t.Space, a.responses(), func(e *api.Event) bool {
+			if e.Name == "envelope" { // of a long one, the event has no text
+				found, failed = a.stored(ctx, t)
+			}
+			return found == nil && failed == nil
+		})
+		err = errors.Join(err, failed)
 		if err == nil || ctx.Err() != nil || isFinal(err) {
 			return found, err
 		}
@@ -143,18 +151,6 @@ func (a *call) await(ctx context.Context, t *connect.Target) (*protocol.Envelope
 func isFinal(err error) bool {
 	var refused *api.StatusError
 	return errors.As(err, &refused) && !refused.Temporary()
-}
-
-// streamed returns the response from a stream of events.
-func (a *call) streamed(ctx context.Context, t *connect.Target) (found *protocol.Envelope, err error) {
-	var failed error
-	err = t.API.Events(ctx, t.Space, a.responses(), func(e *api.Event) bool {
-		if e.Name == "envelope" { // of a long one, the event has no text
-			found, failed = a.stored(ctx, t)
-		}
-		return found == nil && failed == nil
-	})
-	return found, errors.Join(err, failed)
 }
 
 // responses selects the responses of the host after the request.

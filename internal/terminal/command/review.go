@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,9 @@ the token is not valid; 130 Ctrl-C, which decides nothing.`,
 }
 
 // DecideProposal shows a proposal and, if one may decide on it, reads a decision, sends it, and reports
-// the result of an approved call, for which it waits until the timeout; 0: not at all. Errors: ErrQuit.
+// the result of an approved call, for which it waits until the timeout; 0: not at all. That another
+// participant was faster, that the capabilities do not allow the decision, or that the tool failed,
+// ends only this proposal. Errors: ErrQuit.
 func DecideProposal(c *cobra.Command, t *connect.Target, in *program.Lines, e *protocol.Envelope, timeout time.Duration, s block.Style) error {
 	p, err := connect.Retry(c.Context(), c.ErrOrStderr(), func() (*ProposalInfo, error) {
 		roster, err := t.API.Roster(c.Context(), t.Space)
@@ -84,7 +87,37 @@ func DecideProposal(c *cobra.Command, t *connect.Target, in *program.Lines, e *p
 	if err != nil || decision == nil {
 		return err
 	}
-	return settle(c, t, e, decision, timeout, s)
+	sent, err := connect.Retry(c.Context(), c.ErrOrStderr(), func() (api.Receipt, error) { return t.API.Send(c.Context(), t.Space, *decision) })
+	var refused *api.StatusError
+	switch {
+	case errors.As(err, &refused) && refused.Refusal != nil && !connect.AccessCodes[refused.Refusal.Code] && !refused.Temporary():
+		fmt.Fprintf(c.OutOrStdout(), "Not sent: %s\n", termsafe.Words(tooLate(c.Context(), t, e.ID, err).Error()))
+		return nil
+	case err != nil:
+		show := showCommand(e.ID, connect.Given(c.Flags()))
+		if c.Context().Err() != nil {
+			return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf("interrupted; the decision may be lost, and %s shows whether it arrived", show)}
+		}
+		err = fmt.Errorf("the decision may be lost; %s shows whether it arrived: %w", show, client.Unreachable(err))
+		return &program.ExitError{Code: connect.ExitUnconnected, Err: connect.SafeError{Err: err}}
+	}
+	if decision.Kind != protocol.KindMCPRequest {
+		fmt.Fprintf(c.OutOrStdout(), "Rejected (envelope %s, seq %d)\n", sent.ID, sent.Seq)
+		return nil
+	}
+	decision.ID, decision.Seq = sent.ID, sent.Seq
+	a := newCall(c, t, e.ID, *decision)
+	fmt.Fprintf(c.OutOrStdout(), "Approved (request %s, seq %d)\n", sent.ID, sent.Seq)
+	err = a.report(c, t, timeout, s)
+	var ended *program.ExitError
+	switch coded := errors.As(err, &ended); {
+	case err == nil, c.Context().Err() != nil:
+		return err
+	case coded && ended.Err == nil: // the failure of the tool was printed
+		return nil
+	}
+	connect.Warn(c.ErrOrStderr(), "%s", connect.SafeError{Err: err})
+	return nil
 }
 
 // askForDecision reads the decision on a proposal; nil: none. At a terminal, the question ends when
@@ -170,7 +203,7 @@ func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.E
 			if errors.Is(err, io.EOF) {
 				return nil, ErrQuit
 			}
-			e := exchange.Rejection(p, connect.First(reason, "disagree"))
+			e := exchange.Rejection(p, cmp.Or(reason, "disagree"))
 			e.ID = newID() // to send it again is safe
 			return &e, err
 		}
@@ -179,41 +212,3 @@ func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.E
 
 // reviewTimeout bounds the wait for a result, for which the next proposal waits.
 const reviewTimeout = 10 * time.Second
-
-// settle sends a decision, and reports the result of an approved call. That another
-// participant was faster, that the capabilities do not allow the decision, or that the
-// tool failed, ends only this proposal.
-func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, timeout time.Duration, s block.Style) error {
-	out := c.OutOrStdout()
-	sent, err := connect.Retry(c.Context(), c.ErrOrStderr(), func() (api.Receipt, error) { return t.API.Send(c.Context(), t.Space, *e) })
-	var refused *api.StatusError
-	switch {
-	case errors.As(err, &refused) && refused.Refusal != nil && !connect.AccessCodes[refused.Refusal.Code] && !refused.Temporary():
-		fmt.Fprintf(out, "Not sent: %s\n", termsafe.Words(tooLate(c.Context(), t, p.ID, err).Error()))
-		return nil
-	case err != nil:
-		show := showCommand(p.ID, connect.Given(c.Flags()))
-		if c.Context().Err() != nil {
-			return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf("interrupted; the decision may be lost, and %s shows whether it arrived", show)}
-		}
-		err = fmt.Errorf("the decision may be lost; %s shows whether it arrived: %w", show, client.Unreachable(err))
-		return &program.ExitError{Code: connect.ExitUnconnected, Err: connect.SafeError{Err: err}}
-	}
-	if e.Kind != protocol.KindMCPRequest {
-		fmt.Fprintf(out, "Rejected (envelope %s, seq %d)\n", sent.ID, sent.Seq)
-		return nil
-	}
-	e.ID, e.Seq = sent.ID, sent.Seq
-	a := newCall(c, t, p.ID, *e)
-	fmt.Fprintf(out, "Approved (request %s, seq %d)\n", sent.ID, sent.Seq)
-	err = a.report(c, t, timeout, s)
-	var ended *program.ExitError
-	switch coded := errors.As(err, &ended); {
-	case err == nil, c.Context().Err() != nil:
-		return err
-	case coded && ended.Err == nil: // the failure of the tool was printed
-		return nil
-	}
-	connect.Warn(c.ErrOrStderr(), "%s", connect.SafeError{Err: err})
-	return nil
-}

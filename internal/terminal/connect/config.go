@@ -2,6 +2,7 @@ package connect
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -143,7 +144,7 @@ func parseConfig(path string, raw []byte) (*configuration, error) {
 				return nil, fmt.Errorf("%s: %w", at("profiles", name, "gateway"), err)
 			}
 		}
-		if First(string(p.Token), string(p.TokenEnv), string(p.TokenFile)) != string(p.Token+p.TokenEnv+p.TokenFile) {
+		if cmp.Or(string(p.Token), string(p.TokenEnv), string(p.TokenFile)) != string(p.Token+p.TokenEnv+p.TokenFile) {
 			return nil, fmt.Errorf("%s: profile %q: use only one of token, token_env and token_file", at("profiles", name), name)
 		}
 	}

@@ -3,6 +3,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -90,19 +91,14 @@ func parseGateway(s string) (*url.URL, error) {
 		}
 	}
 	if err != nil || u.Host == "" || u.User != nil {
-		return nil, fmt.Errorf("gateway %q: expected http://host:port or https://host", withoutUser(s))
+		if at := strings.LastIndexByte(s, '@'); at >= 0 { // a password is not quoted
+			s = "…" + s[at:]
+		}
+		return nil, fmt.Errorf("gateway %q: expected http://host:port or https://host", s)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/ws")
 	u.RawQuery, u.Fragment, u.RawPath = "", "", ""
 	return u, nil
-}
-
-// withoutUser removes a password from a quoted URL.
-func withoutUser(s string) string {
-	if at := strings.LastIndexByte(s, '@'); at >= 0 {
-		return "…" + s[at:]
-	}
-	return s
 }
 
 // Target resolves the connection of a command to a space.
@@ -113,7 +109,7 @@ func (s *Settings) AnySpace(c *cobra.Command) (*Target, error) { return s.resolv
 
 // Named returns the gateway and the space of the flags or of the environment; "": neither has one.
 func (s *Settings) Named() (gateway, space string) {
-	return First(s.Gateway, s.Env.Getenv("MEUP_URL")), First(s.Space, s.Env.Getenv("MEUP_SPACE"))
+	return cmp.Or(s.Gateway, s.Env.Getenv("MEUP_URL")), cmp.Or(s.Space, s.Env.Getenv("MEUP_SPACE"))
 }
 
 func (s *Settings) resolve(c *cobra.Command, needsSpace bool) (*Target, error) {
@@ -130,11 +126,11 @@ func (s *Settings) resolve(c *cobra.Command, needsSpace bool) (*Target, error) {
 			return nil, err
 		}
 	}
-	base, err := gatewayURL(First(gateway, string(p.Gateway)))
+	base, err := gatewayURL(cmp.Or(gateway, string(p.Gateway)))
 	if err != nil {
 		return nil, err
 	}
-	space = First(space, string(p.Space))
+	space = cmp.Or(space, string(p.Space))
 	if needsSpace && !protocol.ValidSpaceName(space) {
 		return nil, missingSpace(space)
 	}
@@ -170,16 +166,6 @@ func newTarget(ctx context.Context, base *url.URL, space, token string) (*Target
 	}
 	context.AfterFunc(ctx, client.Close)
 	return &Target{Base: base, Space: space, Token: token, API: client}, nil
-}
-
-// First returns the first text that is not empty.
-func First(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 func gatewayURL(s string) (*url.URL, error) {
@@ -244,7 +230,8 @@ func tokenOf(env *program.Environment, variable string) (string, error) {
 	return "", program.Usagef("no token: the environment variable %s is not set", variable)
 }
 
-// readProfile returns the selected profile, or nil.
+// readProfile returns the selected profile; an empty one if there is none. A profile of the
+// configuration precedes one of meup login with the same name.
 func (s *Settings) readProfile() (*profile, error) {
 	path, err := configPath(s.Env)
 	if err != nil {
@@ -253,11 +240,16 @@ func (s *Settings) readProfile() (*profile, error) {
 		}
 		return &profile{}, nil
 	}
-	c, err := readAll(path)
+	c, err := readConfig(path)
 	if err != nil {
 		return nil, program.Usage(err)
 	}
-	p := c.Profiles[text(First(s.Profile, string(c.Profile), "default"))]
+	logins, err := readConfig(loginPath(path))
+	if err != nil {
+		return nil, program.Usage(err)
+	}
+	name := cmp.Or(text(s.Profile), c.Profile, logins.Profile, "default")
+	p := cmp.Or(c.Profiles[name], logins.Profiles[name])
 	switch {
 	case p == nil && s.Profile != "":
 		return nil, program.Usagef("%s: profile %q not found", path, s.Profile)

@@ -19,29 +19,6 @@ const loginHeader = "# Written by meup login and meup logout. Your own profiles 
 // configuration.
 func loginPath(config string) string { return filepath.Join(filepath.Dir(config), "logins.yaml") }
 
-// readAll reads the configuration, and the profiles of meup login. A profile of the
-// configuration precedes one with the same name.
-func readAll(config string) (*configuration, error) {
-	c, err := readConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	logins, err := readConfig(loginPath(config))
-	if err != nil {
-		return nil, err
-	}
-	if c.Profiles == nil {
-		c.Profiles = make(map[text]*profile)
-	}
-	for name, p := range logins.Profiles {
-		if c.Profiles[name] == nil {
-			c.Profiles[name] = p
-		}
-	}
-	c.Profile = text(First(string(c.Profile), string(logins.Profile)))
-	return c, nil
-}
-
 // Kept returns the gateway and the space of a profile, or else of the default one; "": there
 // is none.
 func Kept(env *program.Environment, name string) (gateway, space string) {

@@ -67,21 +67,6 @@ func (s *scrollback) add(b *Block) {
 	s.note(b)
 }
 
-// insertAfter inserts a block after another one, or appends it if that one is
-// gone.
-func (s *scrollback) insertAfter(before, b *Block) {
-	for i := len(s.blocks) - 1; i >= 0 && before != nil; i-- {
-		if s.blocks[i] != before {
-			continue
-		}
-		s.blocks = append(s.blocks, nil)
-		copy(s.blocks[i+2:], s.blocks[i+1:])
-		s.blocks[i+1] = b
-		return
-	}
-	s.add(b)
-}
-
 func (s *scrollback) note(b *Block) {
 	if s.chats == nil {
 		s.chats = make(map[protocol.ID]*Block)

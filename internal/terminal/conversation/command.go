@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,30 +80,26 @@ func (m *Model) enter(text string) {
 		return
 	}
 	name, args, _ := strings.Cut(trimmed, " ")
+	var names []string
+	meant := ""
 	for _, c := range commands() {
 		if c.name == name {
 			m.show(&Block{Kind: InputBlock, Lines: OneLine(termsafe.Line(trimmed)), Context: m.Filter})
 			c.run(m, strings.TrimSpace(args))
 			return
 		}
-	}
-	m.Restore = text
-	m.printLines(ErrorBlock, fmt.Sprintf("Unknown command: %s.%s", termsafe.Line(textutil.Shorten(name, 40)), suggest(name)))
-}
-
-// suggest names the closest command, or the command that lists all.
-func suggest(name string) string {
-	var names []string
-	for _, c := range commands() {
-		if strings.HasPrefix(c.name, name) && len(name) > 1 {
-			return " Did you mean " + c.name + "?"
+		if meant == "" && len(name) > 1 && strings.HasPrefix(c.name, name) {
+			meant = c.name
 		}
 		names = append(names, c.name)
 	}
-	if best := textutil.Closest(name, names); best != "" {
-		return " Did you mean " + best + "?"
+	hint := "/help lists all commands. To send a message that begins with a slash, type two."
+	meant = cmp.Or(meant, textutil.Closest(name, names))
+	if meant != "" {
+		hint = "Did you mean " + meant + "?"
 	}
-	return " /help lists all commands. To send a message that begins with a slash, type two."
+	m.Restore = text
+	m.printLines(ErrorBlock, fmt.Sprintf("Unknown command: %s. %s", termsafe.Line(textutil.Shorten(name, 40)), hint))
 }
 
 // help lists the commands by section.

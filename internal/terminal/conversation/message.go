@@ -124,22 +124,6 @@ func (m *Model) queueMessage(text string, to []protocol.ParticipantID) {
 	m.next()
 }
 
-// noteUnanswered shows what may leave a message in the log without an answer, some of it only
-// if no participant reacts.
-func (m *Model) noteUnanswered(c *Chat) {
-	address := func(id string) string { return "/to " + id + " MESSAGE" }
-	list, _ := c.draft.Unanswered(m.You, m.participants.connected, address)
-	for _, sentence := range list {
-		if !strings.HasSuffix(sentence, "?") {
-			sentence += "."
-		}
-		m.printLines(NoticeBlock, sentence)
-	}
-	if text := c.draft.Ambiguous(m.You, m.participants.connected, address); text != "" {
-		m.silence = &silence{c.Thread, text + ".", m.now().Add(Silence)}
-	}
-}
-
 // silence is a notice about the last message that may have no reaction.
 type silence struct {
 	thread *Thread // of the message
@@ -187,10 +171,20 @@ func (m *Model) sent(id protocol.ID, err error) {
 	}
 	b := m.outbox.queue[0]
 	m.outbox.queue, m.outbox.flight = m.outbox.queue[1:], ""
-	if err != nil {
-		m.refuse(b, err)
-	} else {
+	if err == nil {
 		m.admit(b)
+	} else { // the text goes back to the prompt
+		c := b.Chat
+		c.State, c.Why = Refused, m.refusalText(err, c.To)
+		m.Restore = c.Text
+		if isUnknown(err) && c.Thread.last == "" { // the thread has no addressee
+			m.Restore = "/to " + strings.ReplaceAll(Names(c.To), ", ", ",") + " " + c.Text
+			if m.threads.active == c.Thread {
+				m.threads.active = nil
+			}
+		}
+		m.leaving = false // the person should see the refusal before leaving
+		m.changed(b)
 	}
 	m.next()
 	if m.leaving && len(m.outbox.queue) == 0 {
@@ -216,7 +210,7 @@ func (m *Model) askedFor(r request, err error) {
 }
 
 // admit marks a message of this participant as delivered, on its acknowledgment
-// or its echo, whichever comes first.
+// or its echo, whichever comes first, and shows what may leave it without an answer.
 func (m *Model) admit(b *Block) {
 	c := b.Chat
 	if c.State == Delivered {
@@ -230,8 +224,20 @@ func (m *Model) admit(b *Block) {
 	c.Thread.last = c.id
 	m.changed(b)
 	m.do(ReadTurn{Envelope: c.id})
-	if c.Mine {
-		m.noteUnanswered(c)
+	if !c.Mine {
+		return
+	}
+	// Some of what may leave it without an answer is shown only if no participant reacts.
+	address := func(id string) string { return "/to " + id + " MESSAGE" }
+	list, _ := c.draft.Unanswered(m.You, m.participants.connected, address)
+	for _, sentence := range list {
+		if !strings.HasSuffix(sentence, "?") {
+			sentence += "."
+		}
+		m.printLines(NoticeBlock, sentence)
+	}
+	if text := c.draft.Ambiguous(m.You, m.participants.connected, address); text != "" {
+		m.silence = &silence{c.Thread, text + ".", m.now().Add(Silence)}
 	}
 }
 
@@ -248,22 +254,6 @@ func (m *Model) refusalText(err error, to []protocol.ParticipantID) string {
 		return strings.TrimSpace(errorText(err) + " " + DidYouMean(to, m.participants.connected))
 	}
 	return errorText(err)
-}
-
-// refuse marks a message as refused with its reason, and restores its text to
-// the prompt.
-func (m *Model) refuse(b *Block, err error) {
-	c := b.Chat
-	c.State, c.Why = Refused, m.refusalText(err, c.To)
-	m.Restore = c.Text
-	if isUnknown(err) && c.Thread.last == "" { // the thread has no addressee
-		m.Restore = "/to " + strings.ReplaceAll(Names(c.To), ", ", ",") + " " + c.Text
-		if m.threads.active == c.Thread {
-			m.threads.active = nil
-		}
-	}
-	m.leaving = false // the person should see the refusal before leaving
-	m.changed(b)
 }
 
 // handleChat handles a message from the space.
@@ -313,17 +303,6 @@ func (m *Model) handleChat(env *protocol.Envelope) {
 	}
 	b := m.show(&Block{Kind: ChatBlock, Chat: c, Context: env.Context})
 	m.endAnswered(b, env)
-}
-
-// withdrawn marks a message that was withdrawn.
-func (m *Model) withdrawn(env *protocol.Envelope) {
-	m.threads.note(env)
-	for _, id := range env.Correlation.IDs {
-		if b := m.scrollback.chats[id]; b != nil {
-			b.Chat.WithdrawnBy = string(env.From)
-			m.changed(b)
-		}
-	}
 }
 
 // errorText returns an error as text for a person.

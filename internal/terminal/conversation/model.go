@@ -120,8 +120,17 @@ func (m *Model) Apply(e Event) {
 			b.Change()
 		}
 		m.forceCancel()
-		m.expireProposals()
-		m.reachStage()
+		now := m.GatewayTime()
+		for _, b := range slices.Clone(m.proposals.pending) {
+			p := b.Proposal
+			switch {
+			case !p.deciding && !p.expires.IsZero() && !now.Before(p.expires):
+				m.settleProposal(b, "expired: no decision in time")
+			case !p.from.IsZero() && !now.Before(p.from): // now this participant may decide
+				p.mayDecide, p.from = true, time.Time{}
+				m.changed(b)
+			}
+		}
 		m.endSilence(nil)
 	}
 	if active != m.threads.active || filter != m.Filter || lost != m.Link.Lost {
@@ -143,7 +152,13 @@ func (m *Model) receive(env *protocol.Envelope) {
 	case env.Kind == protocol.KindChat:
 		m.handleChat(env)
 	case env.Kind == protocol.KindChatCancel:
-		m.withdrawn(env)
+		m.threads.note(env)
+		for _, id := range env.Correlation.IDs {
+			if b := m.scrollback.chats[id]; b != nil {
+				b.Chat.WithdrawnBy = string(env.From)
+				m.changed(b)
+			}
+		}
 	case env.Kind == protocol.KindFeedback:
 		m.showFeedback(env)
 	case env.Kind.IsReasoning(), env.Kind == protocol.KindMCPRequest, env.Kind == protocol.KindMCPResponse,

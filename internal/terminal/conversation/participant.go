@@ -38,12 +38,6 @@ func (p *participants) put(one protocol.Participant) {
 	p.connected = slices.Insert(p.connected, i, one)
 }
 
-func (p *participants) remove(id protocol.ParticipantID) {
-	if i, found := p.find(id); found {
-		p.connected = slices.Delete(p.connected, i, i+1)
-	}
-}
-
 func (p *participants) find(id protocol.ParticipantID) (int, bool) {
 	return slices.BinarySearchFunc(p.connected, id, func(a protocol.Participant, id protocol.ParticipantID) int {
 		return cmp.Compare(a.ID, id)
@@ -77,26 +71,29 @@ func (m *Model) presence(env *protocol.Envelope) {
 		return
 	}
 	id := p.Participant.ID
+	i, connected := m.participants.find(id)
 	switch {
-	case p.Event == protocol.PresenceJoin && !m.participants.isConnected(id):
-		m.participants.put(p.Participant)
-		m.printLines(NoticeBlock, string(id)+" joined.")
 	case p.Event == protocol.PresenceJoin:
 		m.participants.put(p.Participant)
-	case p.Event == protocol.PresenceLeave && m.participants.isConnected(id):
-		m.participants.remove(id)
+		if !connected {
+			m.printLines(NoticeBlock, string(id)+" joined.")
+		}
+	case p.Event == protocol.PresenceLeave && connected:
+		m.participants.connected = slices.Delete(m.participants.connected, i, i+1)
 		m.printLines(NoticeBlock, string(id)+" left.")
 		m.stopReasoning(id)
 	}
 }
 
-// showStateEntry shows a notice of an entry that changes rights.
+// showStateEntry shows a notice of an entry that changes rights, of a request to participants,
+// or of the response to one.
 func (m *Model) showStateEntry(env *protocol.Envelope) {
 	p := payload[struct {
 		Recipient    string            `json:"recipient"`
 		Participant  string            `json:"participant_id"`
 		Capabilities []json.RawMessage `json:"capabilities"`
 		TTL          float64           `json:"ttl_seconds"`
+		Seconds      int64             `json:"timeout_seconds"` // of a pause
 		Reason       string            `json:"reason"`
 	}](env)
 	from := string(env.From)
@@ -115,7 +112,14 @@ func (m *Model) showStateEntry(env *protocol.Envelope) {
 		m.printLines(NoticeBlock, from+" removed "+p.Participant+because(p.Reason)+".")
 	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantForget, protocol.KindParticipantCompact,
 		protocol.KindParticipantClear, protocol.KindParticipantRestart, protocol.KindParticipantShutdown:
-		m.showControl(env)
+		who, during := Names(env.To), ""
+		if who == "" {
+			who = "everyone"
+		}
+		if p.Seconds > 0 && env.Kind == protocol.KindParticipantPause {
+			during = " for " + textutil.Duration(time.Duration(p.Seconds)*time.Second)
+		}
+		m.printLines(NoticeBlock, from+" "+fmt.Sprintf(controlNotices[env.Kind], who)+during+because(p.Reason)+".")
 	case protocol.KindParticipantStatus, protocol.KindParticipantCompactDone:
 		m.showStatus(env)
 	}
@@ -230,19 +234,6 @@ var controlNotices = map[protocol.Kind]string{
 	protocol.KindParticipantClear:    "asked %s to clear its memory",
 	protocol.KindParticipantRestart:  "asked %s to restart",
 	protocol.KindParticipantShutdown: "asked %s to shut down",
-}
-
-// showControl shows a request to participants.
-func (m *Model) showControl(env *protocol.Envelope) {
-	p := payload[controlPayload](env)
-	who, during := Names(env.To), ""
-	if who == "" {
-		who = "everyone"
-	}
-	if p.Seconds > 0 && env.Kind == protocol.KindParticipantPause {
-		during = " for " + textutil.Duration(time.Duration(p.Seconds)*time.Second)
-	}
-	m.printLines(NoticeBlock, string(env.From)+" "+fmt.Sprintf(controlNotices[env.Kind], who)+during+because(p.Reason)+".")
 }
 
 // maxStatusFields bounds the fields of a status that are shown.

@@ -120,17 +120,6 @@ func (m *Model) learn(e ProposalRead) {
 	}
 }
 
-// reachStage lets this participant decide on the proposals whose time has come.
-func (m *Model) reachStage() {
-	now := m.GatewayTime()
-	for _, b := range m.proposals.pending {
-		if p := b.Proposal; !p.from.IsZero() && !now.Before(p.from) {
-			p.mayDecide, p.from = true, time.Time{}
-			m.changed(b)
-		}
-	}
-}
-
 func (m *Model) settleProposal(b *Block, how string) {
 	if !b.Proposal.deciding {
 		m.proposals.gone = m.now()
@@ -142,16 +131,6 @@ func (m *Model) settleProposal(b *Block, how string) {
 		m.proposals.past = slices.Delete(m.proposals.past, 0, 1)
 	}
 	m.changed(b)
-}
-
-// expireProposals settles the pending proposals whose time is over.
-func (m *Model) expireProposals() {
-	now := m.GatewayTime()
-	for _, b := range slices.Clone(m.proposals.pending) {
-		if p := b.Proposal; !p.deciding && !p.expires.IsZero() && !now.Before(p.expires) {
-			m.settleProposal(b, "expired: no decision in time")
-		}
-	}
 }
 
 // choose finds a proposal by its number or its id; with "", the only open one, unless

@@ -171,7 +171,7 @@ func (m *Model) cancelQuestion(string) {
 	case b.Chat.State == Waiting:
 		m.printLines(ErrorBlock, "Your last message is not sent yet.")
 		return
-	case m.isPendingCancel(b.Chat.id):
+	case slices.ContainsFunc(m.pendingCancels, func(q pendingCancel) bool { return q.question == b.Chat.id }):
 		m.printLines(ErrorBlock, "Your last question is being canceled.")
 		return
 	case len(m.thinkingAbout(b.Chat.id)) == 0 && b.Chat.answered:
@@ -190,10 +190,6 @@ func (m *Model) cancelQuestion(string) {
 	m.askAs(m.newID(), request{
 		what: "Canceling", otherwise: func() { m.stopThinking(q) }, failed: func(error) bool { m.dropPendingCancel(q.question); return false },
 	}, env)
-}
-
-func (m *Model) isPendingCancel(question protocol.ID) bool {
-	return slices.ContainsFunc(m.pendingCancels, func(q pendingCancel) bool { return q.question == question })
 }
 
 func (m *Model) dropPendingCancel(question protocol.ID) {

@@ -120,7 +120,12 @@ func (m *Model) showTurn(e TurnRead) {
 		lines = append(lines[:shownReasoning], fmt.Sprintf("  … %d more lines: /reasoning %d", more, turn.TurnNumber))
 	}
 	b := &Block{Kind: TextBlock, Lines: Lines{Left: lines}}
-	m.scrollback.insertAfter(m.scrollback.chats[e.Request.Envelope], b)
+	at := slices.Index(m.scrollback.blocks, m.scrollback.chats[e.Request.Envelope])
+	if at < 0 { // the answer is gone
+		m.scrollback.add(b)
+	} else {
+		m.scrollback.blocks = slices.Insert(m.scrollback.blocks, at+1, b)
+	}
 	m.addNews(b, false)
 }
 

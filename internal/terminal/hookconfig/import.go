@@ -103,8 +103,14 @@ func ruleFiles(env *program.Environment, agent string, named []string) ([]permis
 		case text == nil:
 			continue
 		}
+		// The rules of settings with one leading slash begin at the folder of the project, and of
+		// other settings at their own.
+		folder := filepath.Dir(absolute)
+		if filepath.Base(folder) == layouts["claude"].dir && folder != user {
+			folder = filepath.Dir(folder)
+		}
 		managed := filepath.Base(path) == managedSettings || filepath.Base(filepath.Dir(path)) == managedFolder
-		out = append(out, permissions.File{Path: path, Root: ruleRoot(absolute, user), Managed: managed, Text: text})
+		out = append(out, permissions.File{Path: path, Root: folder, Managed: managed, Text: text})
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("there are no rules of %s: none of %s exists; name a file", agent, strings.Join(paths, ", "))
@@ -171,14 +177,4 @@ func filesIn(env *program.Environment, dir, extension string) (paths []string, e
 		}
 	}
 	return slices.Compact(paths), nil
-}
-
-// ruleRoot returns the folder that the rules of settings with one leading slash begin at: the
-// folder of the project, and of other settings their own.
-func ruleRoot(path, user string) string {
-	dir := filepath.Dir(path)
-	if filepath.Base(dir) == layouts["claude"].dir && dir != filepath.Clean(user) {
-		return filepath.Dir(dir)
-	}
-	return dir
 }

@@ -44,7 +44,12 @@ func newSend(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 	var failOpen bool
 	fail := func(event []byte, err error) error {
 		text := termsafe.Words(err.Error())
-		if failOpen || !isGate(event) {
+		var e struct {
+			Name string `json:"hook_event_name"`
+		}
+		// An event that cannot be read may be about a call, too.
+		isGate := json.Unmarshal(event, &e) != nil || slices.Contains(api.HookGates, e.Name)
+		if failOpen || !isGate {
 			return &program.ExitError{Code: failed, Err: errors.New(text)}
 		}
 		return &program.ExitError{Code: blocked, Err: errors.New("the space could not be asked about this call, so it is not made: " + text)}
@@ -85,15 +90,6 @@ the agent's own rules decide.`,
 	return c
 }
 
-// isGate reports whether the answer to an event allows or denies a call, or may do so because
-// the event cannot be read.
-func isGate(event []byte) bool {
-	var e struct {
-		Name string `json:"hook_event_name"`
-	}
-	return json.Unmarshal(event, &e) != nil || slices.Contains(api.HookGates, e.Name)
-}
-
 // readEvent reads an event until the context ends. The read itself cannot be canceled; it ends
 // with the program.
 func readEvent(ctx context.Context, in io.Reader) ([]byte, error) {
@@ -114,13 +110,22 @@ func readEvent(ctx context.Context, in io.Reader) ([]byte, error) {
 	}
 }
 
+// send sends an event to the address of the hooks of an agent, and prints the answer.
 func send(ctx context.Context, c *cobra.Command, args []string, target func(*cobra.Command) (*Target, error), event []byte, failOpen bool) error {
-	if len(args) != 1 {
+	at := new(url.URL)
+	if len(args) == 1 {
+		at, _ = url.Parse(args[0])
+	}
+	if at == nil || at.Host == "" || at.User != nil {
 		return errors.New("expected the URL of the hooks, https://host/api/spaces/NAME/hooks/AGENT")
 	}
-	at, gateway, space, err := parseAddress(args[0])
-	if err != nil {
-		return err
+	before, rest, found := strings.Cut(at.Path, "/api/spaces/")
+	space, agent, ok := strings.Cut(rest, "/hooks/")
+	if !found || !ok {
+		return fmt.Errorf("%s: expected a path that ends with /api/spaces/NAME/hooks/AGENT", at.Path)
+	}
+	if layouts[agent] == nil {
+		return fmt.Errorf("%s: there are no hooks for %q; expected a path that ends with /hooks/ and one of %s", at.Path, agent, strings.Join(slices.Sorted(maps.Keys(layouts)), ", "))
 	}
 	if failOpen {
 		q := at.Query()
@@ -128,7 +133,8 @@ func send(ctx context.Context, c *cobra.Command, args []string, target func(*cob
 		at.RawQuery = q.Encode()
 	}
 	// The token of a profile is sent to the profile's own gateway only.
-	if err := errors.Join(c.Flags().Set("gateway", gateway), c.Flags().Set("space", space)); err != nil {
+	gateway := url.URL{Scheme: at.Scheme, Host: at.Host, Path: before}
+	if err := errors.Join(c.Flags().Set("gateway", gateway.String()), c.Flags().Set("space", space)); err != nil {
 		return err
 	}
 	t, err := target(c)
@@ -144,23 +150,6 @@ func send(ctx context.Context, c *cobra.Command, args []string, target func(*cob
 	}
 	_, err = c.OutOrStdout().Write(append(answer, '\n'))
 	return err
-}
-
-// parseAddress returns the parts of the address of the hooks of an agent.
-func parseAddress(text string) (at *url.URL, gateway, space string, err error) {
-	at, err = url.Parse(text)
-	if err != nil || at.Host == "" || at.User != nil {
-		return nil, "", "", errors.New("expected the URL of the hooks, https://host/api/spaces/NAME/hooks/AGENT")
-	}
-	before, rest, found := strings.Cut(at.Path, "/api/spaces/")
-	space, agent, ok := strings.Cut(rest, "/hooks/")
-	if found && ok && layouts[agent] == nil {
-		return nil, "", "", fmt.Errorf("%s: there are no hooks for %q; expected a path that ends with /hooks/ and one of %s", at.Path, agent, strings.Join(slices.Sorted(maps.Keys(layouts)), ", "))
-	}
-	if !found || !ok {
-		return nil, "", "", fmt.Errorf("%s: expected a path that ends with /api/spaces/NAME/hooks/AGENT", at.Path)
-	}
-	return at, (&url.URL{Scheme: at.Scheme, Host: at.Host, Path: before}).String(), space, nil
 }
 
 // post sends an event, and returns the answer: a JSON object.

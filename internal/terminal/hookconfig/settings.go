@@ -217,21 +217,18 @@ func edit(settings []byte, program string, gateway *url.URL, space string, add f
 	case removed:
 		all = all.with("hooks", nil)
 	}
+	indent := "  "
+	if found := indented.FindSubmatch(settings); found != nil {
+		indent = string(found[1])
+	}
 	var out bytes.Buffer
-	if err := json.Indent(&out, all.text(), "", indentOf(settings)); err != nil {
+	if err := json.Indent(&out, all.text(), "", indent); err != nil {
 		return nil, err
 	}
 	return append(out.Bytes(), '\n'), nil
 }
 
-// indentOf returns the indentation of a JSON object; two spaces if it has none.
-func indentOf(text []byte) string {
-	if found := indented.FindSubmatch(text); found != nil {
-		return string(found[1])
-	}
-	return "  "
-}
-
+// indented finds the indentation of a JSON object.
 var indented = regexp.MustCompile(`^\s*\{\r?\n([ \t]+)"`)
 
 func list(items []json.RawMessage) json.RawMessage {

@@ -67,8 +67,9 @@ func (t *translation) claudeRule(f *File, r Rule) {
 	tool, specifier := parts[1], parts[2]
 	bare := !strings.HasSuffix(text, ")")
 	all := specifier != "" && strings.Trim(specifier, "*") == "" && (tool == "Bash" || tool == "PowerShell")
+	hasParameter := parameter.MatchString(specifier) && !strings.HasSuffix(specifier, ":*") && !drive.MatchString(specifier) && tool != "WebFetch" && tool != "PowerShell" && tool != "Skill"
 	switch {
-	case r.Effect != allow && !bare && isParameter(tool, specifier):
+	case r.Effect != allow && !bare && hasParameter:
 		t.claudeParameter(f, r, tool, specifier)
 	case strings.HasPrefix(tool, "mcp__"):
 		t.claudeMCP(r, tool, bare)
@@ -77,11 +78,6 @@ func (t *translation) claudeRule(f *File, r Rule) {
 	default:
 		t.claudeSpecifier(f, r, tool, specifier)
 	}
-}
-
-// isParameter reports whether a specifier is parameter:value.
-func isParameter(tool, specifier string) bool {
-	return parameter.MatchString(specifier) && !strings.HasSuffix(specifier, ":*") && !drive.MatchString(specifier) && tool != "WebFetch" && tool != "PowerShell" && tool != "Skill"
 }
 
 // claudeTool translates a rule for all calls of a tool.

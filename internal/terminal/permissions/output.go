@@ -87,7 +87,7 @@ func flow(v any) string {
 func (c *Capability) commandsOf() []string {
 	at := any(c.value)
 	for _, key := range []string{"payload", "params", "arguments", "command", "$shell", "commands"} {
-		at = at.(object).get(key) //nolint:forcetypeassert // finish made it
+		at = at.(object).get(key) //nolint:forcetypeassert // Translate made it
 	}
 	return at.([]string) //nolint:forcetypeassert // likewise
 }
@@ -136,7 +136,7 @@ func (r *Result) WriteYAML(w io.Writer) error {
 		if to := c.value.get("to"); to != nil {
 			line("  to: %s", flow(to))
 		}
-		tool := c.value.get("payload").(object).get("params").(object).get("name") //nolint:forcetypeassert // finish made it
+		tool := c.value.get("payload").(object).get("params").(object).get("name") //nolint:forcetypeassert // Translate made it
 		line("  payload:\n    params:\n      name: %s\n      arguments:\n        command:\n          $shell:\n            commands:", flow(tool))
 		for j, pattern := range c.commandsOf() {
 			line("              - %s # %s", flow(pattern), c.Sources[j].comment())

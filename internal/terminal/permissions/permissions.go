@@ -111,7 +111,23 @@ func Translate(program string, files []File, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	t.finish()
+	for i := range t.commands {
+		l := &t.commands[i]
+		for from := 0; from < len(l.patterns); {
+			to, size := from, 0
+			for to < len(l.patterns) && to-from < maxCommands && (to == from || size <= maxCommandBytes) {
+				size += len(encode(l.patterns[to]))
+				to++
+			}
+			arguments := object{{"command", object{{"$shell", object{{"commands", slices.Clone(l.patterns[from:to])}}}}}}
+			t.Capabilities = append(t.Capabilities, Capability{t.capability(l.effect, l.tool, arguments), l.sources[from:to], true})
+			from = to
+		}
+	}
+	order := []string{allow, ask, deny}
+	slices.SortStableFunc(t.Capabilities, func(a, b Capability) int {
+		return slices.Index(order, a.Sources[0].Effect) - slices.Index(order, b.Sources[0].Effect)
+	})
 	return t.Result, nil
 }
 
@@ -202,27 +218,6 @@ func (t *translation) capability(effect string, tools, arguments any) object {
 		return object{{"kind", "mcp.request"}, {"to", t.Participant}, payload, {"deny", true}}
 	}
 	return object{{"kind", "mcp.request"}, {"to", t.Participant}, payload}
-}
-
-// finish adds the capabilities of the lists of commands, and sorts all by their effect.
-func (t *translation) finish() {
-	for i := range t.commands {
-		l := &t.commands[i]
-		for from := 0; from < len(l.patterns); {
-			to, size := from, 0
-			for to < len(l.patterns) && to-from < maxCommands && (to == from || size <= maxCommandBytes) {
-				size += len(encode(l.patterns[to]))
-				to++
-			}
-			arguments := object{{"command", object{{"$shell", object{{"commands", slices.Clone(l.patterns[from:to])}}}}}}
-			t.Capabilities = append(t.Capabilities, Capability{t.capability(l.effect, l.tool, arguments), l.sources[from:to], true})
-			from = to
-		}
-	}
-	order := []string{allow, ask, deny}
-	slices.SortStableFunc(t.Capabilities, func(a, b Capability) int {
-		return slices.Index(order, a.Sources[0].Effect) - slices.Index(order, b.Sources[0].Effect)
-	})
 }
 
 // document parses a file of JSON; an empty one is an empty object.

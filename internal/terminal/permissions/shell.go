@@ -127,7 +127,11 @@ func (t *translation) restrict(r Rule, tool, text string) {
 		return
 	}
 	if strings.ContainsAny(body, shellSyntax+`*"'\`) || strings.ContainsFunc(body, invisible) || strings.Contains(words[0], "=") || len(body) > maxPatternBytes-3 || len(words) >= maxPatternWords {
-		t.add(r, []string{tool}, object{{"command", within(body)}}, "a text in the command")
+		glob := doubleStars("*" + body + "*")
+		if len(glob) > maxGlob {
+			glob = strings.TrimRight(strings.ToValidUTF8(glob[:maxGlob-2], ""), "*") + "**"
+		}
+		t.add(r, []string{tool}, object{{"command", glob}}, "a text in the command")
 		return
 	}
 	out := strings.Join(words, " ")
@@ -135,13 +139,4 @@ func (t *translation) restrict(r Rule, tool, text string) {
 		out += " **"
 	}
 	t.command(r, tool, out, "")
-}
-
-// within returns a glob for the texts that contain a text with stars.
-func within(text string) string {
-	glob := doubleStars("*" + text + "*")
-	if len(glob) > maxGlob {
-		glob = strings.TrimRight(strings.ToValidUTF8(glob[:maxGlob-2], ""), "*") + "**"
-	}
-	return glob
 }

@@ -47,9 +47,19 @@ func (m *markdown) lines(text string, cells int) (out []string, ok bool) {
 		return nil, false
 	}
 	for line := range strings.SplitSeq(strings.Trim(painted(laid), "\n"), "\n") {
-		out = append(out, hang(strings.TrimRight(line, " "), cells)...)
+		for _, part := range hang(strings.TrimRight(line, " "), cells) {
+			switch {
+			case strings.TrimSpace(part) != "":
+				out = append(out, part)
+			case len(out) > 0 && out[len(out)-1] != "": // one blank line for several
+				out = append(out, "")
+			}
+		}
 	}
-	return trimEmpty(out), true
+	if n := len(out); n > 0 && out[n-1] == "" {
+		out = out[:n-1]
+	}
+	return out, true
 }
 
 // render renders for a width; 0: without breaking lines. It caches its
@@ -183,23 +193,4 @@ func deep(text string) bool {
 		}
 	}
 	return false
-}
-
-// trimEmpty removes blank lines at both ends, and reduces consecutive blank
-// lines to one.
-func trimEmpty(lines []string) []string {
-	var out []string
-	for _, l := range lines {
-		if strings.TrimSpace(l) == "" && (len(out) == 0 || out[len(out)-1] == "") {
-			continue
-		}
-		if strings.TrimSpace(l) == "" {
-			l = ""
-		}
-		out = append(out, l)
-	}
-	for len(out) > 0 && out[len(out)-1] == "" {
-		out = out[:len(out)-1]
-	}
-	return out
 }

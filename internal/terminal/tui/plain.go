@@ -37,22 +37,6 @@ func (s *session) runPlain() error {
 		s.read(in)
 	}()
 	p := newPlain(s.model, s.opts.Out, !IsTerminal(s.opts.In))
-	s.servePlain(p)
-	s.cancel()
-	if in.Cancel() {
-		<-read
-	}
-	s.printUnsent()
-	return errors.Join(p.Err, s.model.Err)
-}
-
-// plainTick is the interval for changes that depend on time: there is no
-// spinner to draw.
-const plainTick = time.Second
-
-// servePlain handles events until the session ends. After the end of the input, it waits
-// for the conversation of before the start, but not for an envelope that does not come.
-func (s *session) servePlain(p *plain) {
 	closing := false
 	var newest protocol.Seq // that was received
 	tick := time.NewTicker(plainTick)
@@ -61,7 +45,7 @@ func (s *session) servePlain(p *plain) {
 	for {
 		list := s.next(tick.C)
 		if list == nil {
-			return
+			break
 		}
 		quiet := true
 		for _, e := range list {
@@ -81,11 +65,24 @@ func (s *session) servePlain(p *plain) {
 		left := s.startEffects()
 		p.Print()
 		s.model.Restore = "" // the plain output has no prompt to restore it to
-		if left || s.model.Over || p.Err != nil || closing && s.idle() && (newest >= s.recalled || quiet) {
-			return
+		// After the end of the input, the conversation of before the start is waited for,
+		// but not an envelope that does not come.
+		idle := s.sends+s.reads+s.turnReads == 0 && len(s.model.Unsent()) == 0
+		if left || s.model.Over || p.Err != nil || closing && idle && (newest >= s.recalled || quiet) {
+			break
 		}
 	}
+	s.cancel()
+	if in.Cancel() {
+		<-read
+	}
+	s.printUnsent()
+	return errors.Join(p.Err, s.model.Err)
 }
+
+// plainTick is the interval for changes that depend on time: there is no
+// spinner to draw.
+const plainTick = time.Second
 
 // read posts the person's input, a line at a time. A line that is longer than a
 // message is cut just above the limit, so that the model refuses it.
@@ -170,7 +167,22 @@ func (p *plain) appear(b *conversation.Block) {
 	}
 	switch b.Kind {
 	case conversation.ChatBlock:
-		p.printMessage(b.Chat)
+		c := b.Chat
+		if !c.Mine || p.echo {
+			name := termsafe.Name(c.From)
+			if c.From == m.You {
+				name = "you"
+			}
+			words, _, _ := strings.Cut(heading(m, c), " · ")
+			p.write(name + words + ": " + termsafe.Text(c.Text))
+		}
+		if c.Cut {
+			p.printNotice("Truncated; /export writes the full text.")
+		}
+		if c.State == conversation.Waiting && m.Link.Lost {
+			p.printNotice("Not connected; the message is sent when the connection is restored.")
+			p.queued[c] = true
+		}
 	case conversation.ReasoningBlock:
 		if b.Reasoning.State == block.Thinking {
 			p.printNotice(termsafe.Name(b.Reasoning.Agent) + " is reasoning…")
@@ -188,25 +200,6 @@ func (p *plain) appear(b *conversation.Block) {
 		if p.echo {
 			p.printNotice(string(m.You) + ": " + b.Lines.Left[0])
 		}
-	}
-}
-
-func (p *plain) printMessage(c *conversation.Chat) {
-	m := p.model
-	if !c.Mine || p.echo {
-		name := termsafe.Name(c.From)
-		if c.From == m.You {
-			name = "you"
-		}
-		words, _, _ := strings.Cut(heading(m, c), " · ")
-		p.write(name + words + ": " + termsafe.Text(c.Text))
-	}
-	if c.Cut {
-		p.printNotice("Truncated; /export writes the full text.")
-	}
-	if c.State == conversation.Waiting && m.Link.Lost {
-		p.printNotice("Not connected; the message is sent when the connection is restored.")
-		p.queued[c] = true
 	}
 }
 

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"time"
@@ -74,20 +73,13 @@ func (s *session) export(ctx context.Context, e conversation.Export) conversatio
 		return out
 	}
 	clean := []byte(termsafe.Text(string(text))) // the file will be read in a terminal too
-	out.Size, out.Err = len(clean), writeNew(e.File, clean)
+	f, err := os.OpenFile(e.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = f.Write(clean)
+		err = errors.Join(err, f.Close())
+	}
+	out.Size, out.Err = len(clean), err
 	return out
-}
-
-func writeNew(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s already exists", name)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
 }
 
 // TerminalWidth returns the width of a terminal, in cells; 0: it is not one, or has none.

@@ -30,8 +30,15 @@ func (v *view) reasoning(d *block.Reasoning, cells int) []string {
 		beats := []rune(spinner)
 		sign, paint = string(beats[d.Beat%len(beats)])+" ", v.Theme.busy.Render
 	}
+	why := ""
+	switch {
+	case d.State == block.Canceled && d.Why != "":
+		why = ": " + d.Why
+	case d.State == block.Stopped:
+		why = " left"
+	}
 	head := paint(sign+words) + v.Theme.Dim.Render(" · ") + v.Theme.name(d.Agent)
-	out = append(out, Fit(head+v.Theme.Dim.Render(termsafe.Line(reason(d))), cells))
+	out = append(out, Fit(head+v.Theme.Dim.Render(termsafe.Line(why)), cells))
 	if d.Open && d.Why != "" {
 		for _, l := range wrap(termsafe.Line(d.Why), max(cells-4, 1)) {
 			out = append(out, v.Theme.Dim.Render("  "+bar+l))
@@ -132,15 +139,4 @@ func reasoningTitle(m *conversation.Model, d *block.Reasoning) string {
 	default:
 		return "Thought for " + long
 	}
-}
-
-// reason describes why the reasoning ended.
-func reason(d *block.Reasoning) string {
-	switch {
-	case d.State == block.Canceled && d.Why != "":
-		return ": " + d.Why
-	case d.State == block.Stopped:
-		return " left"
-	}
-	return ""
 }

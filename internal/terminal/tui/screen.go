@@ -28,12 +28,6 @@ type screen struct {
 // batch is a list of events that the session passes on together.
 type batch []conversation.Event
 
-func newScreen(s *session) *screen {
-	x := &screen{session: s, model: s.model, view: newView(s.model, !s.opts.NoColor)}
-	x.resize(s.opts.Width, s.opts.Height)
-	return x
-}
-
 // runScreen shows the space on a terminal until the person leaves.
 func (s *session) runScreen() error {
 	opts := []tea.ProgramOption{
@@ -43,7 +37,9 @@ func (s *session) runScreen() error {
 	if s.opts.NoColor {
 		opts = append(opts, tea.WithColorProfile(colorprofile.Ascii))
 	}
-	p := tea.NewProgram(newScreen(s), opts...)
+	x := &screen{session: s, model: s.model, view: newView(s.model, !s.opts.NoColor)}
+	x.resize(s.opts.Width, s.opts.Height)
+	p := tea.NewProgram(x, opts...)
 	s.group.Go(func() { // passes events to the program until the session ends
 		tick := time.NewTicker(tickEvery)
 		defer tick.Stop()
@@ -117,6 +113,7 @@ func (x *screen) resize(cells, rows int) {
 	x.prompt.resize(cells, rows)
 }
 
+// key handles a key. Ctrl-C clears the prompt; on an empty prompt, the second time, it leaves.
 func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	name := msg.String()
 	x.hint = ""
@@ -130,7 +127,13 @@ func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	case "alt+enter", "shift+enter", "ctrl+j":
 		x.prompt.insert("\n")
 	case "tab":
-		x.complete()
+		text, options := x.model.Complete(x.prompt.value())
+		if text != x.prompt.value() {
+			x.prompt.set(text)
+		}
+		if len(options) > 1 {
+			x.hint = strings.Join(options, "  ")
+		}
 	case "pgup":
 		x.scroll(-max(1, x.conversationRows()-2))
 	case "pgdown":
@@ -148,7 +151,14 @@ func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+z":
 		return tea.Suspend
 	case "ctrl+c":
-		x.interrupt()
+		switch {
+		case x.prompt.value() != "":
+			x.prompt.take()
+		case x.leaving:
+			x.model.Leave()
+		default:
+			x.leaving, x.hint = true, "Press Ctrl-C again to quit."
+		}
 	case "ctrl+d":
 		if x.prompt.value() == "" {
 			x.model.Quit()
@@ -159,28 +169,6 @@ func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 		x.prompt.press(name, msg.Text)
 	}
 	return nil
-}
-
-// interrupt clears the prompt; on an empty prompt, the second time, it leaves.
-func (x *screen) interrupt() {
-	switch {
-	case x.prompt.value() != "":
-		x.prompt.take()
-	case x.leaving:
-		x.model.Leave()
-	default:
-		x.leaving, x.hint = true, "Press Ctrl-C again to quit."
-	}
-}
-
-func (x *screen) complete() {
-	text, options := x.model.Complete(x.prompt.value())
-	if text != x.prompt.value() {
-		x.prompt.set(text)
-	}
-	if len(options) > 1 {
-		x.hint = strings.Join(options, "  ")
-	}
 }
 
 func (x *screen) conversationRows() int { return max(0, x.rows-1-x.prompt.height()) }

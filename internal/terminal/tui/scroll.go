@@ -2,8 +2,6 @@ package tui
 
 import (
 	"slices"
-
-	"github.com/meup-protocol/meup/internal/terminal/conversation"
 )
 
 // Lines returns the visible lines of the conversation. They follow new lines,
@@ -15,40 +13,34 @@ func (v *view) Lines(cells, rows int) []string {
 		return nil
 	}
 	blocks := v.model.Shown()
+	var out []string
 	if v.away {
-		if out, full := v.fromTop(blocks, cells, rows); full {
+		first := max(0, slices.Index(blocks, v.top)) // if it is gone: the oldest remaining block
+		skip := v.line
+		for _, b := range blocks[first:] {
+			lines := v.block(b, cells)
+			lines = lines[min(skip, len(lines)):]
+			skip = 0
+			if len(out) >= rows {
+				v.below += len(lines)
+				continue
+			}
+			v.seen = append(v.seen, b)
+			room := min(len(lines), rows-len(out))
+			out = append(out, lines[:room]...)
+			v.below += len(lines) - room
+		}
+		if v.below > 0 {
 			return out
 		}
-		v.away = false // the end is on the screen
+		v.away, out = false, nil // the end is on the screen
 	}
-	var out []string
 	for i := len(blocks) - 1; i >= 0 && len(out) < rows; i-- {
 		out = append(slices.Clone(v.block(blocks[i], cells)), out...)
 		v.seen = append(v.seen, blocks[i])
 	}
 	slices.Reverse(v.seen)
 	return out[max(0, len(out)-rows):]
-}
-
-// fromTop returns the lines from the top line on, and reports whether more
-// lines follow.
-func (v *view) fromTop(blocks []*conversation.Block, cells, rows int) (out []string, full bool) {
-	i := max(0, slices.Index(blocks, v.top)) // if it is gone: the oldest remaining block
-	skip := v.line
-	for ; i < len(blocks); i++ {
-		lines := v.block(blocks[i], cells)
-		lines = lines[min(skip, len(lines)):]
-		skip = 0
-		if len(out) >= rows {
-			v.below += len(lines)
-			continue
-		}
-		v.seen = append(v.seen, blocks[i])
-		room := min(len(lines), rows-len(out))
-		out = append(out, lines[:room]...)
-		v.below += len(lines) - room
-	}
-	return out, v.below > 0
 }
 
 // Follow makes the view follow new lines again.

@@ -252,11 +252,6 @@ func (s *session) take(e conversation.Event) {
 	s.model.Apply(e)
 }
 
-// idle reports whether no effect is in progress and no message is unsent.
-func (s *session) idle() bool {
-	return s.sends+s.reads+s.turnReads == 0 && len(s.model.Unsent()) == 0
-}
-
 var errTooManyReads = errors.New("too many reads are in progress; try again in a moment")
 
 // refusedRead returns the event of a read that exceeds the limit.

@@ -61,7 +61,14 @@ func (v *view) block(b *conversation.Block, cells int) []string {
 	case conversation.ReasoningBlock:
 		out = v.reasoning(b.Reasoning, cells)
 	case conversation.ProposalBlock:
-		out = v.proposal(b.Proposal, cells)
+		q, paint := b.Proposal, v.Theme.busy.Render
+		text := []string{q.Title(), "  " + q.Brief()}
+		if q.Decided != "" {
+			text, paint = append(text, "→ "+termsafe.Line(q.Decided)), v.Theme.Dim.Render
+		} else if hint := q.Hint(); hint != "" {
+			text = append(text, hint)
+		}
+		out = append([]string{""}, v.own("? ", conversation.Lines{Left: text}, cells, paint)...)
 	case conversation.NoticeBlock:
 		out = v.own("· ", b.Lines, cells, v.Theme.Dim.Render)
 	case conversation.ErrorBlock:
@@ -198,17 +205,6 @@ func displayName(m *conversation.Model, id protocol.ParticipantID) string {
 	return termsafe.Name(id)
 }
 
-func (v *view) proposal(p *conversation.Proposal, cells int) []string {
-	paint := v.Theme.busy.Render
-	text := []string{p.Title(), "  " + p.Brief()}
-	if p.Decided != "" {
-		text, paint = append(text, "→ "+termsafe.Line(p.Decided)), v.Theme.Dim.Render
-	} else if hint := p.Hint(); hint != "" {
-		text = append(text, hint)
-	}
-	return append([]string{""}, v.own("? ", conversation.Lines{Left: text}, cells, paint)...)
-}
-
 // Status returns the line between conversation and prompt. The connection comes
 // first, since the start of the line is never cut off.
 func (v *view) Status(cells int) string {
@@ -233,33 +229,21 @@ func (v *view) Status(cells int) string {
 	if v.model.Filter != "" {
 		parts = append(parts, v.Theme.Bold.Render("context "+string(v.model.Filter)))
 	}
-	parts = append(parts, v.Theme.Dim.Render(v.model.Space), v.Theme.Dim.Render(threadStatus(v.model)), v.Theme.Dim.Render(otherParticipants(v.model)))
+	thread, with := "new thread", "no other participants"
+	if t := v.model.ActiveThread(); t != nil {
+		thread = fmt.Sprintf("thread %d", t.Number)
+		if t.Turn > 0 {
+			thread += fmt.Sprintf(", turn %d", t.Turn)
+		}
+		if len(t.To) > 0 {
+			thread += ", to " + nameList(v.model, t.To, ", ") + " only"
+		}
+	}
+	if others := v.model.Others(); len(others) > 0 {
+		with = "with " + nameList(v.model, others, ", ")
+	}
+	parts = append(parts, v.Theme.Dim.Render(v.model.Space), v.Theme.Dim.Render(thread), v.Theme.Dim.Render(with))
 	return Fit(strings.Join(parts, v.Theme.Dim.Render(" · ")), cells)
-}
-
-// threadStatus names the active thread and its addressees.
-func threadStatus(m *conversation.Model) string {
-	t := m.ActiveThread()
-	if t == nil {
-		return "new thread"
-	}
-	words := fmt.Sprintf("thread %d", t.Number)
-	if t.Turn > 0 {
-		words += fmt.Sprintf(", turn %d", t.Turn)
-	}
-	if len(t.To) > 0 {
-		words += ", to " + nameList(m, t.To, ", ") + " only"
-	}
-	return words
-}
-
-// otherParticipants names the other connected participants.
-func otherParticipants(m *conversation.Model) string {
-	others := m.Others()
-	if len(others) == 0 {
-		return "no other participants"
-	}
-	return "with " + nameList(m, others, ", ")
 }
 
 // theme holds the styles: the sixteen colors that every terminal has, or none.
