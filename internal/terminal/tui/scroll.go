@@ -33,7 +33,7 @@ func (v *view) Lines(cells, rows int) []string {
 		if v.below > 0 {
 			return out
 		}
-		v.away, out = false, nil // the end is on the screen
+		v.away, v.seen, out = false, nil, nil // the end is on the screen
 	}
 	for i := len(blocks) - 1; i >= 0 && len(out) < rows; i-- {
 		out = append(slices.Clone(v.block(blocks[i], cells)), out...)

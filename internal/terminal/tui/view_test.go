@@ -3,6 +3,7 @@ package tui
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,22 @@ func TestScroll_StaysInPlace(t *testing.T) {
 	v.Scroll(40, 9, 1_000_000)
 	if got := shown(); v.away || v.below != 0 {
 		t.Errorf("the end is not followed:\n%s", got)
+	}
+}
+
+// A screen that has grown until the end is on it knows each block once, so that Toggle opens the lowest one.
+func TestScroll_EndIsOnTheScreen(t *testing.T) {
+	s := newStage(t, false)
+	for i := range 20 {
+		s.model.Apply(conversation.Received{Envelope: chatFrom(fmt.Sprintf("m%d", i), "bob", fmt.Sprintf("number %d", i))})
+	}
+	v := newView(s.model, false)
+	v.Lines(40, 5)
+	v.Scroll(40, 5, -5)
+	v.Lines(40, 5)
+	v.Lines(40, 100)
+	if blocks := s.model.Shown(); v.away || !slices.Equal(v.seen, blocks) {
+		t.Errorf("%d blocks are seen, of %d; away: %t", len(v.seen), len(blocks), v.away)
 	}
 }
 
