@@ -50,23 +50,14 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	}
 	interactive := !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout())
 	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), errOut: c.ErrOrStderr()}
-	paused := ""
-	if roster, err := t.API.Roster(ctx, t.Space); err == nil { // otherwise there are no warnings
-		d, connected := drafted(roster, &draft)
-		if err := noteAnswerers(c.ErrOrStderr(), &d, roster.You.ID, connected, interactive); err != nil {
-			return err
-		}
-		paused = pausedOf(roster, draft.To)
-		w.silence = d.Ambiguous(roster.You.ID, connected, toFlag)
+	paused, err := w.warn(ctx, &draft, interactive)
+	if err != nil {
+		return err
 	}
 	quiet, silent := context.WithCancel(ctx)
 	defer silent()
 	if w.silence != "" {
 		defer a.Env.After(conversation.Silence, silent).Stop()
-	}
-	if paused != "" {
-		connect.Warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
-		paused = ": " + paused
 	}
 	w.onProposal = func(e *protocol.Envelope) error {
 		p := command.DescribeProposal(e, time.Now())
@@ -103,11 +94,44 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	default:
 		return err
 	}
+	return w.print(c, f, r, answer, interactive, style)
+}
+
+// warn says before the wait who will not answer at once: nobody of those who were asked, several
+// agents, or one that is paused. paused says so in the report of a timeout.
+func (w *waiter) warn(ctx context.Context, draft *protocol.Envelope, interactive bool) (paused string, err error) {
+	roster, err := w.target.API.Roster(ctx, w.target.Space)
+	if err != nil {
+		return "", nil //nolint:nilerr // there are no warnings
+	}
+	d, connected := drafted(roster, draft)
+	if err := noteAnswerers(w.errOut, &d, roster.You.ID, connected, interactive); err != nil {
+		return "", err
+	}
+	w.silence = d.Ambiguous(roster.You.ID, connected, toFlag)
+	paused = pausedOf(roster, draft.To)
+	if paused == "" {
+		return "", nil
+	}
+	connect.Warn(w.errOut, "%s; the answer comes after meup resume", paused)
+	return ": " + paused, nil
+}
+
+// answered is the output of --json.
+type answered struct {
+	api.Receipt
+	Answer *protocol.Envelope `json:"answer"`
+}
+
+// print writes the answer, and the reasoning behind it if it is asked for. The error says that whoever
+// answered gave up.
+func (w *waiter) print(c *cobra.Command, f *sendFlags, sent client.Receipt, answer *protocol.Envelope, interactive bool, style block.Style) error {
 	marks, text := textutil.SplitMarks(chatText(answer))
 	text = termsafe.Text(text)
+	var err error
 	switch {
 	case f.json:
-		err = newEncoder(c.OutOrStdout()).Encode(answered{api.Receipt{ID: r.ID, Seq: r.Seq}, answer})
+		err = newEncoder(c.OutOrStdout()).Encode(answered{api.Receipt{ID: sent.ID, Seq: sent.Seq}, answer})
 	case interactive: // another agent than the mentioned one may have answered
 		_, err = fmt.Fprintln(c.OutOrStdout(), style.Paint(style.Name, termsafe.Words(string(answer.From)))+": "+text)
 	default:
@@ -120,7 +144,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		if _, err := io.WriteString(c.ErrOrStderr(), block.MarkedText(marks, style)); err != nil {
 			return err
 		}
-		if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
+		if err := explain(c.Context(), w.target, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
 			connect.Warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
 		}
 	}
@@ -129,12 +153,6 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		return fmt.Errorf("%s gave the question up and canceled its reasoning; its message says why", termsafe.Words(string(answer.From)))
 	}
 	return nil
-}
-
-// answered is the output of --json.
-type answered struct {
-	api.Receipt
-	Answer *protocol.Envelope `json:"answer"`
 }
 
 // withdrawTimeout bounds the question whether to withdraw the message, since SIGTERM

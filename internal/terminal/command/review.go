@@ -24,7 +24,8 @@ import (
 )
 
 func newReview(s *connect.Settings, style styler) *cobra.Command {
-	return &cobra.Command{
+	var timeout time.Duration
+	c := &cobra.Command{
 		Use:   "review",
 		Short: "Asks for a decision on each pending proposal",
 		Long: `review shows the pending proposals one after the other, with their exact arguments,
@@ -32,13 +33,16 @@ and reads a decision on each: y approves, n rejects and asks for a reason, s or 
 empty line skips, q ends. Anything else is asked again. A proposal on which you may not
 decide is shown without a question. If another participant decides on the proposal
 meanwhile, review reports it and continues: at a terminal without an answer. After
-y, it waits some seconds for the result and prints its beginning. While the gateway
+y, it waits for the result until --timeout and prints its beginning. While the gateway
 is away, a decision is sent again for a minute.
 
 Exit codes: 0 all were shown, or q; 1 failed; 2 usage error; 4 no connection, or
 the token is not valid; 130 Ctrl-C, which decides nothing.`,
 		Args: program.NoArgs,
 		RunE: connect.RunE(func(c *cobra.Command, _ []string) error {
+			if timeout < 0 {
+				return program.Usagef("--timeout must not be negative")
+			}
 			colors, t, err := style.target(c, s)
 			if err != nil {
 				return err
@@ -54,13 +58,15 @@ the token is not valid; 130 Ctrl-C, which decides nothing.`,
 			in := program.NewLines(c.InOrStdin())
 			for i := range list {
 				fmt.Fprintf(c.OutOrStdout(), "%d of %d\n", i+1, len(list))
-				if err := DecideProposal(c, t, in, &list[i].Envelope.Envelope, reviewTimeout, colors); err != nil {
+				if err := DecideProposal(c, t, in, &list[i].Envelope.Envelope, timeout, colors); err != nil {
 					return err
 				}
 			}
 			return nil
 		}),
 	}
+	c.Flags().DurationVar(&timeout, "timeout", 10*time.Second, "how long to wait for the result of an approved call, before the next proposal; 0: not at all")
+	return c
 }
 
 // DecideProposal shows a proposal and, if one may decide on it, reads a decision, sends it, and reports
