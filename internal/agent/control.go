@@ -2,6 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -48,7 +50,9 @@ func (a *Agent) answerControl(env *protocol.Envelope, kind protocol.Kind, payloa
 func (a *Agent) status(state string) json.RawMessage {
 	contexts := []protocol.ContextPath{}
 	for _, q := range a.questions.All() {
-		contexts = append(contexts, q.paths()...)
+		q.mu.Lock()
+		contexts = slices.AppendSeq(contexts, maps.Keys(q.problems))
+		q.mu.Unlock()
 	}
 	switch {
 	case state != "":

@@ -82,16 +82,18 @@ func expired(when string) contextwindow.Result {
 // outcome.
 func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelope) (contextwindow.Result, bool) {
 	p.From = a.you
+	reason := reasonOf(env)
+	said := cmp.Or(reason, "no reason given")
 	switch exchange.Settles(p, env) {
 	case exchange.Rejected:
-		return contextwindow.Result{Outcome: contextwindow.Rejected, Reason: reasonOf(env), Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
+		return contextwindow.Result{Outcome: contextwindow.Rejected, Reason: reason, Error: fmt.Sprintf("rejected by %s: %s", env.From, said)}, true
 	case exchange.Expired: // another process of the agent waited for it too
 		return expired("in time"), true
 	case exchange.Withdrawn:
-		if root := x.p.q.root; reasonOf(env) == "no_longer_needed" { // by another process, which takes the question over
-			root.cancel(&cancelledError{By: a.you, Reason: reasonOf(env), Context: root.path, TakenOver: true})
+		if root := x.p.q.root; reason == "no_longer_needed" { // by another process, which takes the question over
+			root.cancel(&cancelledError{By: a.you, Reason: reason, Context: root.path, TakenOver: true})
 		}
-		return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true
+		return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + said}, true
 	case exchange.Fulfilled:
 		return a.fulfilled(ctx, x, env), true
 	}
@@ -105,35 +107,33 @@ func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelop
 // agent runs the tool, it makes the call with the arguments of the request.
 func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Envelope) contextwindow.Result {
 	var out contextwindow.Result
-	if request.AddressedTo(a.you) {
-		out = a.serve(ctx, x, request)
-	} else if env, why := a.await(ctx, request.ID, request.To); env != nil {
-		out = envelopeResult(env)
-	} else {
-		out = failed(why.Error())
+	rpc, err := participant.ParseRequest(request)
+	switch {
+	case !request.AddressedTo(a.you):
+		env, why := a.await(ctx, request.ID, request.To)
+		if env != nil {
+			out = envelopeResult(env)
+		} else {
+			out = failed(why.Error())
+		}
+	case err != nil || rpc.Method != "tools/call" || rpc.Params.Get("name").Text() != x.tool.Name:
+		fault := &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "a proposal is fulfilled by tools/call with the proposed tool"}
+		a.respond(ctx, answerTo(x, request, nil, fault))
+		out = failed("the request that fulfills it calls something else")
+	default:
+		var args, result json.RawMessage
+		var fault *client.RPCError
+		if given := rpc.Params.Get("arguments"); given.Exists() {
+			args = given.Raw()
+		}
+		out, result, fault = a.run(ctx, x.tool.Name, args)
+		a.respond(ctx, answerTo(x, request, result, fault))
 	}
 	a.inbox.Release(request.ID)
 	out.Outcome, out.Reason = contextwindow.Fulfilled, out.Error
 	if out.Error != "" {
 		out.Error = fmt.Sprintf("fulfilled by %s, but it failed: %s", request.From, out.Error)
 	}
-	return out
-}
-
-// serve carries out another participant's request that fulfills a proposal.
-func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope) contextwindow.Result {
-	rpc, err := participant.ParseRequest(request)
-	if err != nil || rpc.Method != "tools/call" || rpc.Params.Get("name").Text() != x.tool.Name {
-		fault := &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "a proposal is fulfilled by tools/call with the proposed tool"}
-		a.respond(ctx, answerTo(x, request, nil, fault))
-		return failed("the request that fulfills it calls something else")
-	}
-	var args json.RawMessage
-	if given := rpc.Params.Get("arguments"); given.Exists() {
-		args = given.Raw()
-	}
-	out, result, fault := a.run(ctx, x.tool.Name, args)
-	a.respond(ctx, answerTo(x, request, result, fault))
 	return out
 }
 
@@ -157,5 +157,3 @@ func withdrawal(proposal protocol.Envelope, reason string) protocol.Envelope {
 		Correlation: protocol.CorrelateTo(proposal.ID), Payload: object(field{"reason", reason}),
 	}
 }
-
-func orNone(reason string) string { return cmp.Or(reason, "no reason given") }

@@ -67,22 +67,32 @@ func (p *Publisher) Each(ctx context.Context, envs ...protocol.Envelope) []error
 			errs[i] = causeOf(ctx, errs[i])
 			continue
 		}
-		errs[i] = p.resend(ctx, envs[i], mark, p.awaitReceipt(ctx, w))
+		errs[i] = p.await(ctx, envs[i], w, mark)
 	}
 	return errs
 }
 
-// awaitReceipt waits for the gateway's answer to an envelope.
-func (p *Publisher) awaitReceipt(ctx context.Context, w *client.Pending) error {
-	_, err := w.Wait(ctx)
-	if err == nil || ctx.Err() == nil {
-		return err
+// await waits for the gateway's answer to an envelope, and resends it while it is refused
+// because of a pause. mark is the generation of the gate when it was sent.
+func (p *Publisher) await(ctx context.Context, env protocol.Envelope, sent *client.Pending, mark int) error {
+	_, err := sent.Wait(ctx)
+	if err != nil && ctx.Err() != nil {
+		late, cancel := p.finalContext()
+		defer cancel()
+		_, err = sent.Wait(late)
+		if err != nil && late.Err() != nil {
+			return &unknownError{context.Cause(ctx)}
+		}
 	}
-	late, cancel := p.finalContext()
-	defer cancel()
-	_, err = w.Wait(late)
-	if err != nil && late.Err() != nil {
-		return &unknownError{context.Cause(ctx)}
+	for isPaused(err) && ctx.Err() == nil {
+		if err := p.Runtime.Gate.WaitRefused(ctx, mark); err != nil {
+			return err
+		}
+		mark = p.Runtime.Gate.Generation()
+		_, err = p.Space.Send(ctx, env)
+	}
+	if !MaybeSent(err) {
+		return causeOf(ctx, err)
 	}
 	return err
 }
@@ -100,21 +110,6 @@ func (u *unknownError) Unwrap() error { return u.cause }
 func MaybeSent(err error) bool {
 	var u *unknownError
 	return err == nil || errors.As(err, &u)
-}
-
-// resend resends an envelope while it is refused because of a pause.
-func (p *Publisher) resend(ctx context.Context, env protocol.Envelope, mark int, err error) error {
-	for isPaused(err) && ctx.Err() == nil {
-		if err := p.Runtime.Gate.WaitRefused(ctx, mark); err != nil {
-			return err
-		}
-		mark = p.Runtime.Gate.Generation()
-		_, err = p.Space.Send(ctx, env)
-	}
-	if !MaybeSent(err) {
-		return causeOf(ctx, err)
-	}
-	return err
 }
 
 func isPaused(err error) bool { return errors.Is(err, &protocol.Error{Code: protocol.CodePaused}) }

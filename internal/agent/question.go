@@ -135,16 +135,6 @@ func (q *question) closedBy(env *protocol.Envelope) []*problem {
 	return list
 }
 
-func (q *question) paths() []protocol.ContextPath {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var list []protocol.ContextPath
-	for path := range q.problems {
-		list = append(list, path)
-	}
-	return list
-}
-
 // startID returns the id of the problem's reasoning.start.
 func (p *problem) startID() protocol.ID { return protocol.ID(p.path.Last()) }
 

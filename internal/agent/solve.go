@@ -195,9 +195,10 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, Stream
 	return d, went, fmt.Errorf("decide what to do next: %w", err)
 }
 
-// newStreams returns the streams of a decision about a problem.
+// newStreams returns the streams of a decision about a problem. They open with the first text,
+// which may be the answer or a thought before calls until Begin says otherwise.
 func (a *Agent) newStreams(p *problem) *DeltaStreams {
-	o := deltaOptions{
+	o := &deltaOptions{
 		Context: p.ctx, Undecided: p.remarks.Waiting, ShowThinking: a.opts.ShowThinking, Off: &a.streamsOff, Log: a.log,
 		Send: func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error) {
 			env := p.inside(kind)
@@ -212,7 +213,12 @@ func (a *Agent) newStreams(p *problem) *DeltaStreams {
 			return a.opts.Space.SendAsync(p.ctx, env)
 		}
 	}
-	return newDeltaStreams(o)
+	l := &DeltaStreams{
+		o: o, text: &stream{o: o, to: o.Send, description: ofThought}, thinking: &stream{o: o, to: o.Send, description: ofThinking},
+		answer: &stream{o: o, to: o.Answer, description: ofAnswer},
+	}
+	l.expect(true, true)
+	return l
 }
 
 // guard calls a function and turns its panic into an error, so that only this question fails. Of

@@ -95,17 +95,6 @@ type DeltaStreams struct {
 	taken   string // the stream of an answer that was withdrawn
 }
 
-// newDeltaStreams returns the streams of a decision. They open with the first text, which may be the
-// answer or a thought before calls until Begin says otherwise.
-func newDeltaStreams(o deltaOptions) *DeltaStreams {
-	l := &DeltaStreams{
-		o: &o, text: &stream{o: &o, to: o.Send, description: ofThought}, thinking: &stream{o: &o, to: o.Send, description: ofThinking},
-		answer: &stream{o: &o, to: o.Answer, description: ofAnswer},
-	}
-	l.expect(true, true)
-	return l
-}
-
 // expect sets what the next text may be: the answer, and a thought that calls follow.
 func (l *DeltaStreams) expect(answer, calls bool) {
 	answer = answer && l.o.Answer != nil

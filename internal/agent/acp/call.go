@@ -151,7 +151,18 @@ func (t *turn) callLocked(raw json.RawMessage, begins bool) {
 	switch c.Status {
 	case "completed", "failed":
 		t.announceLocked(c)
-		t.resultLocked(c)
+		c.settled = true
+		text := textutil.Shorten(c.resultText(), maxResult)
+		result := map[string]any{"content": []any{map[string]string{"type": "text", "text": text}}}
+		if c.Status == "failed" {
+			result["isError"] = true
+		}
+		instead := t.task.Inside(protocol.KindReasoningObservation, object("message", c.title()+"\n\n"+text, "tool_name", c.tool()))
+		if e, ok := t.response(c, object("jsonrpc", "2.0", "id", c.rpc, "result", result)); ok {
+			t.queueLocked(draft{Envelope: e, instead: &instead})
+		} else {
+			t.sendLocked(instead)
+		}
 	case "in_progress":
 		t.announceLocked(c)
 	default:
@@ -188,22 +199,6 @@ func (t *turn) requestLocked(c *call) protocol.Envelope {
 	return e
 }
 
-// resultLocked publishes the result of a call.
-func (t *turn) resultLocked(c *call) {
-	c.settled = true
-	text := textutil.Shorten(c.resultText(), maxResult)
-	result := map[string]any{"content": []any{map[string]string{"type": "text", "text": text}}}
-	if c.Status == "failed" {
-		result["isError"] = true
-	}
-	instead := t.task.Inside(protocol.KindReasoningObservation, object("message", c.title()+"\n\n"+text, "tool_name", c.tool()))
-	if e, ok := t.response(c, object("jsonrpc", "2.0", "id", c.rpc, "result", result)); ok {
-		t.queueLocked(draft{Envelope: e, instead: &instead})
-		return
-	}
-	t.sendLocked(instead)
-}
-
 // response returns the response to the requests of a call; false: it has none.
 func (t *turn) response(c *call, payload json.RawMessage) (protocol.Envelope, bool) {
 	ids := slices.DeleteFunc([]protocol.ID{c.request, c.approval}, func(id protocol.ID) bool { return id == "" })
@@ -223,22 +218,6 @@ func (t *turn) failure(c *call, why string) (protocol.Envelope, bool) {
 	}
 	fault := &client.RPCError{Code: participant.CodeCancelled, Message: textutil.ShortenChars(why, maxTitle)}
 	return t.response(c, participant.Response(c.rpc, nil, fault))
-}
-
-// closeCalls responds to the calls that the program has not ended.
-func (t *turn) closeCalls(err error) {
-	why := "the agent ended its turn without a result of this call"
-	if err != nil {
-		why = "the question ended before this call did; the call may have taken effect or not"
-	}
-	for _, c := range t.order {
-		if c.settled {
-			continue
-		}
-		if e, ok := t.failure(c, why); ok && t.answers(&e) {
-			t.task.Out.Final("response", e)
-		}
-	}
 }
 
 func (r *report) resultText() string {

@@ -137,7 +137,13 @@ func (t *turn) propose(ctx context.Context, c *call, o options) any {
 	p.From, p.Correlation = t.task.Runtime.You, protocol.CorrelateTo(c.thought)
 	more := []any{"participant_id", string(p.From), "expires_at", t.task.Runtime.Space.Welcome().ExpiresAt(t.agent.o.ProposalTimeout)}
 	if o.has("allow_always") {
-		more = append(more, "grant", t.grant(c))
+		more = append(more, "grant", map[string]any{ // of all calls of the tool for a while, by participants that may give it
+			"recipient": p.From, "ttl_seconds": int(t.agent.o.GrantTime.Seconds()),
+			"capabilities": []any{map[string]any{
+				"kind": protocol.KindMCPRequest, "to": p.From,
+				"payload": map[string]any{"method": "tools/call", "params": map[string]string{"name": c.tool()}},
+			}},
+		})
 	}
 	payload, exact := c.payload(more...)
 	if !exact {
@@ -177,18 +183,6 @@ func (t *turn) propose(ctx context.Context, c *call, o options) any {
 		return canceled
 	}
 	return t.decide(ctx, c, &p, box, o)
-}
-
-// grant returns the payload of the capability.grant that allows all calls of the tool for
-// a while, for participants that may give it.
-func (t *turn) grant(c *call) map[string]any {
-	return map[string]any{
-		"recipient": t.task.Runtime.You, "ttl_seconds": int(t.agent.o.GrantTime.Seconds()),
-		"capabilities": []any{map[string]any{
-			"kind": protocol.KindMCPRequest, "to": t.task.Runtime.You,
-			"payload": map[string]any{"method": "tools/call", "params": map[string]string{"name": c.tool()}},
-		}},
-	}
 }
 
 // decide waits for the decision about a proposal.

@@ -60,23 +60,3 @@ func line(b *strings.Builder, members ...string) {
 	b.Write(object(list...))
 	b.WriteByte('\n')
 }
-
-// nextPrompt returns what the program must read before its answer is complete: why
-// calls were not made, and the remarks of other participants; "": nothing.
-func (t *turn) nextPrompt() string {
-	t.mu.Lock()
-	notes := t.notes
-	t.notes = nil
-	t.mu.Unlock()
-	parts := notes
-	if remarks := t.task.Remarks(); remarks != "" {
-		parts = append(parts, remarks)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	t.mu.Lock()
-	t.flushLocked("")
-	t.mu.Unlock()
-	return strings.Join(append(parts, "Continue, and end with your complete answer."), "\n\n")
-}

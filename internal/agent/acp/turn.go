@@ -93,7 +93,19 @@ func (a *Agent) Solve(ctx context.Context, task *agent.Task) (agent.Solution, er
 	close(t.out)
 	publishing.Wait()
 	s.cost, s.tokens = t.usage.cost, t.usage.used
-	t.closeCalls(err)
+	// A call that the program has not ended gets a response.
+	why := "the agent ended its turn without a result of this call"
+	if err != nil {
+		why = "the question ended before this call did; the call may have taken effect or not"
+	}
+	for _, c := range t.order {
+		if c.settled {
+			continue
+		}
+		if e, ok := t.failure(c, why); ok && t.answers(&e) {
+			task.Out.Final("response", e)
+		}
+	}
 	if err != nil {
 		return agent.Solution{}, err
 	}
@@ -117,10 +129,25 @@ func (t *turn) work() (string, error) {
 		case err != nil:
 			return "", err
 		}
-		text = t.nextPrompt()
-		if text == "" || round >= maxRounds {
+		// Before its answer is complete, the program reads why calls were not made, and the
+		// remarks of other participants.
+		t.mu.Lock()
+		parts := t.notes
+		t.notes = nil
+		t.mu.Unlock()
+		if remarks := t.task.Remarks(); remarks != "" {
+			parts = append(parts, remarks)
+		}
+		if len(parts) == 0 {
 			return reason, nil
 		}
+		t.mu.Lock()
+		t.flushLocked("")
+		t.mu.Unlock()
+		if round >= maxRounds {
+			return reason, nil
+		}
+		text = strings.Join(append(parts, "Continue, and end with your complete answer."), "\n\n")
 	}
 }
 
@@ -128,7 +155,8 @@ func (t *turn) work() (string, error) {
 var errPaused = errors.New("paused")
 
 // prompt sends a prompt and waits for its end. It cancels the prompt when the question
-// ends, the participant is paused, a limit is reached, or the program is silent.
+// ends, the participant is paused, a limit is reached, or the program is silent; a program
+// that does not end it then is killed.
 func (t *turn) prompt(text string) (string, error) {
 	ctx, stop := context.WithCancel(t.ctx)
 	defer stop()
@@ -159,7 +187,18 @@ func (t *turn) prompt(text string) (string, error) {
 	t.prompting = nil
 	t.mu.Unlock()
 	if !ended {
-		t.interrupt(done)
+		go func() { // ends with the program at the latest
+			_ = p.conn.Notify(context.WithoutCancel(t.ctx), "session/cancel", map[string]any{"sessionId": t.session.id})
+		}()
+		timer := time.NewTimer(t.agent.o.CancelGrace)
+		defer timer.Stop()
+		select {
+		case <-done: //nolint:errcheck // of a canceled prompt
+		case <-timer.C:
+			t.agent.o.Log.Warn("the agent program does not end a canceled prompt; it is killed")
+			p.process.Kill()
+			<-done //nolint:errcheck // of a canceled prompt
+		}
 		return "", err
 	}
 	if err != nil {
@@ -207,23 +246,6 @@ func (t *turn) await(done <-chan error, paused <-chan struct{}) (bool, error) {
 			}
 			idle = t.agent.o.After(t.agent.o.IdleTimeout)
 		}
-	}
-}
-
-// interrupt cancels a prompt, and kills a program that does not end it.
-func (t *turn) interrupt(done <-chan error) {
-	p := t.session.program
-	go func() { // ends with the program at the latest
-		_ = p.conn.Notify(context.WithoutCancel(t.ctx), "session/cancel", map[string]any{"sessionId": t.session.id})
-	}()
-	timer := time.NewTimer(t.agent.o.CancelGrace)
-	defer timer.Stop()
-	select {
-	case <-done: //nolint:errcheck // of a canceled prompt
-	case <-timer.C:
-		t.agent.o.Log.Warn("the agent program does not end a canceled prompt; it is killed")
-		p.process.Kill()
-		<-done //nolint:errcheck // of a canceled prompt
 	}
 }
 

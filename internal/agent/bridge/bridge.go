@@ -35,6 +35,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,23 +88,6 @@ type Options struct {
 	Logger  *slog.Logger     // nil discards
 }
 
-func (o Options) withDefaults() Options {
-	o.MaxCalls = cmp.Or(o.MaxCalls, 16)
-	o.MaxWaiting = cmp.Or(o.MaxWaiting, 64)
-	o.AnswerTimeout = cmp.Or(o.AnswerTimeout, 5*time.Minute)
-	o.Version = cmp.Or(o.Version, "dev")
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Notices == nil {
-		o.Notices = NewNotices()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return o
-}
-
 // Bridge serves one MCP server in one space.
 type Bridge struct {
 	opts    Options
@@ -139,7 +123,19 @@ var errShutdown = errors.New("the bridge is shutting down")
 
 // New returns a bridge for a client that has joined and a running server.
 func New(opts Options) *Bridge {
-	opts = opts.withDefaults()
+	opts.MaxCalls = cmp.Or(opts.MaxCalls, 16)
+	opts.MaxWaiting = cmp.Or(opts.MaxWaiting, 64)
+	opts.AnswerTimeout = cmp.Or(opts.AnswerTimeout, 5*time.Minute)
+	opts.Version = cmp.Or(opts.Version, "dev")
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Notices == nil {
+		opts.Notices = NewNotices()
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
 	if opts.History != nil {
 		opts.History = participant.Patient(opts.History)
 	}
@@ -169,7 +165,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 			b.toolsChanged()
 		}
 		if b.catchesUp() {
-			b.answerMissed(ctx)
+			m, err := b.readMissed(ctx)
+			b.handleMissed(ctx, m, err)
 		}
 		b.log.Info("bridge ready")
 	}
@@ -196,9 +193,22 @@ func (b *Bridge) Run(ctx context.Context) error {
 func (b *Bridge) Begin(ctx context.Context, runtime *participant.Runtime, waiting []protocol.Envelope) {
 	b.runtime = runtime
 	runtime.Group.Go(func() { b.notify(runtime.Work) })
-	if b.catchesUp() {
-		b.answerWaiting(ctx, waiting)
+	if !b.catchesUp() {
+		return
 	}
+	reading, cancel := context.WithTimeout(ctx, missedTime)
+	defer cancel()
+	m := new(missed)
+	var err error
+	m.through, err = b.handledThrough(reading)
+	slices.SortFunc(waiting, func(x, y protocol.Envelope) int { return cmp.Compare(x.Seq, y.Seq) })
+	oldest := b.oldestMissed()
+	for i := range waiting {
+		if !waiting[i].TS.Before(oldest) {
+			m.note(&waiting[i], b.you)
+		}
+	}
+	b.handleMissed(ctx, m, err)
 }
 
 // End marks the end, after all other envelopes. through is the position up to which
@@ -222,25 +232,21 @@ func (b *Bridge) dispatch(env *protocol.Envelope) {
 	case protocol.KindParticipantStatus:
 		b.onMark(env)
 	case protocol.KindParticipantRequestStatus:
+		begun, calls := int(b.begun.Load()), len(b.calls.All())
+		status := struct {
+			Status  string `json:"status"`
+			Calls   int    `json:"calls"`
+			Waiting int    `json:"waiting"`
+			Paused  bool   `json:"paused"`
+		}{"idle", begun, max(0, calls-begun), b.runtime.Gate.Closed()}
+		if calls > 0 {
+			status.Status = "working"
+		}
 		b.sendAsync(protocol.Envelope{
 			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{env.From},
-			Correlation: protocol.CorrelateTo(env.ID), Payload: b.status(),
+			Correlation: protocol.CorrelateTo(env.ID), Payload: mustMarshal(status),
 		})
 	}
-}
-
-func (b *Bridge) status() json.RawMessage {
-	begun, calls := int(b.begun.Load()), len(b.calls.All())
-	s := struct {
-		Status  string `json:"status"`
-		Calls   int    `json:"calls"`
-		Waiting int    `json:"waiting"`
-		Paused  bool   `json:"paused"`
-	}{"idle", begun, max(0, calls-begun), b.runtime.Gate.Closed()}
-	if calls > 0 {
-		s.Status = "working"
-	}
-	return mustMarshal(s)
 }
 
 // admit accepts a request, or rejects it at once.
@@ -280,7 +286,7 @@ func (b *Bridge) admit(env *protocol.Envelope) {
 	b.runtime.Group.Go(func() {
 		defer c.cancel(nil)
 		defer b.calls.Remove(c.envelope)
-		b.respond(c, b.execute(c, run))
+		b.execute(c, run)
 	})
 }
 

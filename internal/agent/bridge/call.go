@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -34,8 +35,9 @@ type call struct {
 	cancel context.CancelCauseFunc
 }
 
-// execute carries out a request on the server and logs it.
-func (b *Bridge) execute(c *call, run method) outcome {
+// execute carries out a request on the server, and sends its only response. If the
+// gateway rejects the result, the response is an error that says so.
+func (b *Bridge) execute(c *call, run method) {
 	begun := time.Now()
 	out, err := b.inTurn(c, run)
 	if err != nil {
@@ -49,7 +51,12 @@ func (b *Bridge) execute(c *call, run method) outcome {
 		attrs = append(attrs, "code", out.fault.Code)
 	}
 	b.log.Debug("request answered", attrs...)
-	return out
+	err = b.send(b.response(c, b.fit(c, out)))
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) {
+		f := faultOf(participant.CodeFailed, Unusable, "the gateway rejected the result: %s: %s", refusal.Code, refusal.Message)
+		_ = b.send(b.response(c, outcome{fault: f})) // send logs the error
+	}
 }
 
 // inTurn waits for a free slot and for the end of a pause, and then runs the
@@ -144,44 +151,47 @@ const (
 	envelopeDepth = 4
 )
 
-// respond sends the only response of a call. If the gateway rejects the result,
-// the response is an error that says so.
-func (b *Bridge) respond(c *call, out outcome) {
-	err := b.send(b.response(c, b.fit(c, out)))
-	var refusal *protocol.Error
-	if err == nil || !errors.As(err, &refusal) {
-		return
-	}
-	f := faultOf(participant.CodeFailed, Unusable, "the gateway rejected the result: %s: %s", refusal.Code, refusal.Message)
-	_ = b.send(b.response(c, outcome{fault: f})) // send logs the error
-}
-
-// responseID returns the id of the response to a request. It is the same in all
-// processes of the bridge: the response of the second one is a retry, and a
-// request gets one response.
-func responseID(request protocol.ID) protocol.ID {
-	return protocol.ID(uuid.NewSHA1(uuid.NameSpaceOID, []byte("response to "+request)).String())
-}
-
-// response builds the envelope that answers a call.
+// response builds the envelope that answers a call. Its id is the same in all processes of
+// the bridge: the response of the second one is a retry, and a request gets one response.
 func (b *Bridge) response(c *call, out outcome) protocol.Envelope {
+	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte("response to "+c.envelope)).String()
 	return protocol.Envelope{
-		ID: responseID(c.envelope), Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{c.asker}, Context: c.contextPath,
+		ID: protocol.ID(id), Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{c.asker}, Context: c.contextPath,
 		Correlation: protocol.CorrelateTo(c.envelope), Payload: participant.Response(c.ID, out.result, out.fault),
 	}
 }
 
-// fit reduces an outcome to one that fits into an envelope.
+// fit reduces an outcome to one that is valid in an envelope and has room in it.
 func (b *Bridge) fit(c *call, out outcome) outcome {
-	room := int(^uint(0) >> 1)
+	room := math.MaxInt
 	if most := b.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
 		room = max(0, int(most)-envelopeOverhead-len(c.ID))
 	}
-	if out.fault != nil {
-		return outcome{fault: fitFault(out.fault, room)}
+	tooLarge := func(size int) json.RawMessage {
+		return mustMarshal(map[string]any{"reason": TooLarge, "bytes": size, "limit": room})
 	}
-	f := checkResult(out, room)
-	if f == nil {
+	if f := out.fault; f != nil {
+		fitting := *f
+		fitting.Data = nil
+		if doc, err := protocol.ParseForeignJSON(f.Data, protocol.MaxDepth-envelopeDepth); err == nil {
+			fitting.Data = doc.Root().Raw()
+		}
+		if len(mustMarshal(fitting)) > room {
+			fitting.Data = tooLarge(len(f.Data) + len(f.Message))
+			fitting.Message = textutil.ShortenChars(fitting.Message, maxMessage)
+		}
+		return outcome{fault: &fitting}
+	}
+	var fault *client.RPCError
+	if size := len(out.result); size > room {
+		fault = faultOf(participant.CodeFailed, TooLarge, "the result has %d bytes; an envelope has room for %d", size, room)
+		fault.Data = tooLarge(size)
+	} else if !out.fits {
+		if _, err := protocol.ParseJSON(out.result, protocol.MaxDepth-envelopeDepth); err != nil {
+			fault = faultOf(participant.CodeFailed, Unusable, "the server's result cannot be put into an envelope: %v", err)
+		}
+	}
+	if fault == nil {
 		return out
 	}
 	if out.cut != nil {
@@ -189,43 +199,7 @@ func (b *Bridge) fit(c *call, out outcome) outcome {
 			return outcome{result: short}
 		}
 	}
-	return outcome{fault: f}
-}
-
-// checkResult returns a fault if a result is not valid in an envelope,
-// otherwise nil.
-func checkResult(out outcome, room int) *client.RPCError {
-	if len(out.result) > room {
-		return tooLarge(len(out.result), room)
-	}
-	if out.fits {
-		return nil
-	}
-	if _, err := protocol.ParseJSON(out.result, protocol.MaxDepth-envelopeDepth); err != nil {
-		return faultOf(participant.CodeFailed, Unusable, "the server's result cannot be put into an envelope: %v", err)
-	}
-	return nil
-}
-
-// fitFault removes the data of a fault if it is too large or not valid JSON for
-// the gateway, and truncates the message.
-func fitFault(f *client.RPCError, room int) *client.RPCError {
-	fitting := *f
-	fitting.Data = nil
-	if doc, err := protocol.ParseForeignJSON(f.Data, protocol.MaxDepth-envelopeDepth); err == nil {
-		fitting.Data = doc.Root().Raw()
-	}
-	if len(mustMarshal(fitting)) > room {
-		fitting.Data = mustMarshal(map[string]any{"reason": TooLarge, "bytes": len(f.Data) + len(f.Message), "limit": room})
-		fitting.Message = textutil.ShortenChars(fitting.Message, maxMessage)
-	}
-	return &fitting
-}
-
-func tooLarge(size, room int) *client.RPCError {
-	f := faultOf(participant.CodeFailed, TooLarge, "the result has %d bytes; an envelope has room for %d", size, room)
-	f.Data = mustMarshal(map[string]any{"reason": TooLarge, "bytes": size, "limit": room})
-	return f
+	return outcome{fault: fault}
 }
 
 // send publishes an envelope. It waits for an unreachable gateway, but at most

@@ -144,13 +144,6 @@ func (l *listeners) unsubscribed(uri string) {
 	l.remote = slices.DeleteFunc(l.remote, func(x string) bool { return x == uri })
 }
 
-// forgetRemote records that the server was restarted.
-func (l *listeners) forgetRemote() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.remote = nil
-}
-
 // subscribers returns the subscriptions to a resource and to the resources that
 // contain it: a server may report only the changed part.
 func (l *listeners) subscribers(uri string) []subscription {
@@ -165,9 +158,12 @@ func (l *listeners) subscribers(uri string) []subscription {
 	return out
 }
 
-func (l *listeners) uris() []string {
+// restarted records that the server was restarted. It returns the resources that have
+// subscribers.
+func (l *listeners) restarted() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.remote = nil
 	var out []string
 	for _, s := range l.subs {
 		out = append(out, s.uri)

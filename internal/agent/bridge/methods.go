@@ -100,8 +100,17 @@ func (b *Bridge) callTool(c *call) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if err := b.checkCall(c.ctx, params.Name); err != nil {
-		return outcome{}, err
+	if b.opts.Pins != nil {
+		ok, known := b.opts.Pins.Callable(params.Name)
+		if !known {
+			if err := b.checkTools(c.ctx); err != nil {
+				return outcome{}, err
+			}
+			ok, known = b.opts.Pins.Callable(params.Name)
+		}
+		if known && !ok { // a tool that is in no list has no definition, and the server refuses it
+			return outcome{}, &heldBackError{Tool: params.Name}
+		}
 	}
 	if args := c.Params.Get("arguments"); args.Exists() {
 		params.Arguments = json.RawMessage(args.Raw()) // preserves numbers

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,67 +63,54 @@ func (b *Bridge) writeMark(ctx context.Context, id protocol.ID, m mark) {
 	}
 }
 
-// answerMissed writes the mark of the start, and then handles the requests that
-// were sent before.
-func (b *Bridge) answerMissed(ctx context.Context) {
-	reading, cancel := context.WithTimeout(ctx, missedTime)
-	defer cancel()
-	m, err := b.readMissed(reading)
-	b.handleAll(ctx, m, err)
-}
-
-// answerWaiting does the same with requests that were read from the log already.
-func (b *Bridge) answerWaiting(ctx context.Context, waiting []protocol.Envelope) {
-	reading, cancel := context.WithTimeout(ctx, missedTime)
-	defer cancel()
-	m := new(missed)
-	var err error
-	m.through, err = b.handledThrough(reading)
-	slices.SortFunc(waiting, func(x, y protocol.Envelope) int { return cmp.Compare(x.Seq, y.Seq) })
-	oldest := b.opts.Now().Add(b.opts.Space.Welcome().Clock - b.opts.Missed) // by the gateway's clock
-	for i := range waiting {
-		if !waiting[i].TS.Before(oldest) {
-			m.note(&waiting[i], b.you)
-		}
-	}
-	b.handleAll(ctx, m, err)
-}
-
-// handleAll writes the mark of the start, and handles the requests from before it unless
+// handleMissed writes the mark of the start, and handles the requests from before it unless
 // the log could not be read.
-func (b *Bridge) handleAll(ctx context.Context, m *missed, err error) {
+func (b *Bridge) handleMissed(ctx context.Context, m *missed, err error) {
 	if err != nil && ctx.Err() == nil {
 		b.log.Warn("the log cannot be read: requests from before the start are not answered", "err", err)
 	}
 	b.writeMark(ctx, b.start, mark{Status: markStarted})
-	var uncertain []*call
+	var uncertain []*call // an earlier process may have made them
 	for i := 0; err == nil && i < len(m.requests); i++ {
-		if c := b.handleMissed(m, &m.requests[i]); c != nil {
+		env := &m.requests[i]
+		request, err := participant.ParseRequest(env)
+		if err != nil || request.IsNotification || m.answered[env.ID] {
+			continue
+		}
+		c := &call{Request: request, asker: env.From, envelope: env.ID, contextPath: env.Context}
+		withdrawn := slices.ContainsFunc(m.cancelled, func(w cancellation) bool {
+			return w.from == c.asker && w.seq > env.Seq && (w.id.EqualText(string(c.envelope)) || sameID(c.ID, w.id))
+		})
+		switch {
+		case withdrawn:
+			b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeCancelled, Cancelled, "%v", errCancelled)}))
+		case env.Seq <= m.through && request.Method == "tools/call" && !b.isReadOnly(request.Params.Get("name").Text()):
 			uncertain = append(uncertain, c)
+		default:
+			b.log.Info("request from before the start", "envelope", env.ID, "from", env.From, "method", request.Method)
+			b.admit(env)
 		}
 	}
 	if len(uncertain) == 0 {
 		b.settled.Store(true)
 		return
 	}
-	b.runtime.Group.Go(func() { b.settle(uncertain) })
-}
-
-// settle answers the uncertain calls, unless another process works on them.
-func (b *Bridge) settle(uncertain []*call) {
-	timer := time.NewTimer(twinTime)
-	defer timer.Stop()
-	select {
-	case <-b.twin:
-		b.log.Warn("another process of this participant runs: calls from before the start are left to it", "calls", len(uncertain))
-	case <-timer.C:
-		for _, c := range uncertain {
-			b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeFailed, Restarted,
-				"the bridge was restarted after this request was sent; the call may have been made or not")}))
+	// The uncertain calls are answered, unless another process works on them.
+	b.runtime.Group.Go(func() {
+		timer := time.NewTimer(twinTime)
+		defer timer.Stop()
+		select {
+		case <-b.twin:
+			b.log.Warn("another process of this participant runs: calls from before the start are left to it", "calls", len(uncertain))
+		case <-timer.C:
+			for _, c := range uncertain {
+				b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeFailed, Restarted,
+					"the bridge was restarted after this request was sent; the call may have been made or not")}))
+			}
+		case <-b.runtime.Work.Done(): // the next process answers them
 		}
-	case <-b.runtime.Work.Done(): // the next process answers them
-	}
-	b.settled.Store(true)
+		b.settled.Store(true)
+	})
 }
 
 // onMark handles a mark of another process of this participant.
@@ -147,26 +133,6 @@ func (b *Bridge) onMark(env *protocol.Envelope) {
 	}
 }
 
-// handleMissed answers one request from before the start, or returns it if it is a call
-// that an earlier process may have made.
-func (b *Bridge) handleMissed(m *missed, env *protocol.Envelope) *call {
-	request, err := participant.ParseRequest(env)
-	if err != nil || request.IsNotification || m.answered[env.ID] {
-		return nil
-	}
-	c := &call{Request: request, asker: env.From, envelope: env.ID, contextPath: env.Context}
-	switch {
-	case m.isWithdrawn(c, env.Seq):
-		b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeCancelled, Cancelled, "%v", errCancelled)}))
-	case env.Seq <= m.through && request.Method == "tools/call" && !b.isReadOnly(request.Params.Get("name").Text()):
-		return c
-	default:
-		b.log.Info("request from before the start", "envelope", env.ID, "from", env.From, "method", request.Method)
-		b.admit(env)
-	}
-	return nil
-}
-
 // isReadOnly reports whether the server declares that a tool changes nothing.
 func (b *Bridge) isReadOnly(name string) bool {
 	for _, t := range b.opts.Server.Tools() {
@@ -186,30 +152,29 @@ type missed struct {
 	through   protocol.Seq // requests up to it may have been received by an earlier process
 }
 
-// cancellation is the withdrawal of a request.
+// cancellation is the withdrawal of a request, by the id of its envelope or of JSON-RPC.
 type cancellation struct {
 	from protocol.ParticipantID
 	id   protocol.Value
 	seq  protocol.Seq
 }
 
-// isWithdrawn reports whether the requester has withdrawn a request since, by
-// the id of the envelope or of JSON-RPC.
-func (m *missed) isWithdrawn(c *call, seq protocol.Seq) bool {
-	return slices.ContainsFunc(m.cancelled, func(w cancellation) bool {
-		return w.from == c.asker && w.seq > seq && (w.id.EqualText(string(c.envelope)) || sameID(c.ID, w.id))
-	})
+// oldestMissed is the oldest time of a request that is answered, by the gateway's clock.
+func (b *Bridge) oldestMissed() time.Time {
+	return b.opts.Now().Add(b.opts.Space.Welcome().Clock - b.opts.Missed)
 }
 
 // readMissed reads the requests of the window, and what became of them.
 func (b *Bridge) readMissed(ctx context.Context) (*missed, error) {
+	ctx, cancel := context.WithTimeout(ctx, missedTime)
+	defer cancel()
 	m := &missed{answered: make(map[protocol.ID]bool)}
 	var err error
 	m.through, err = b.handledThrough(ctx)
 	if err != nil {
 		return nil, err
 	}
-	oldest := b.opts.Now().Add(b.opts.Space.Welcome().Clock - b.opts.Missed) // by the gateway's clock
+	oldest := b.oldestMissed()
 	q := api.EnvelopeQuery{Kinds: []string{"mcp.request", "mcp.response"}, Descending: true, Limit: missedPage, Log: b.joined.Log, Before: b.joined.Seq + 1}
 	for range missedPages {
 		page, err := b.opts.History.Envelopes(ctx, b.joined.Name, q)

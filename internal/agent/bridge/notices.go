@@ -48,7 +48,17 @@ func (n *Notices) Put(method string, params mcp.Params) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.count++
-	it := notice{method, n.keyOf(method, params), params}
+	it := notice{method, method, params}
+	switch p := params.(type) {
+	case *mcp.ResourceUpdatedNotificationParams:
+		it.key += " " + p.URI
+	case *mcp.ProgressNotificationParams:
+		it.key = fmt.Sprint(method, " ", p.ProgressToken)
+	default:
+		if method == logMessage {
+			it.key = fmt.Sprint(method, " ", n.count) // log messages do not replace one another
+		}
+	}
 	newest, queued, most := 0, 0, 1
 	if method == progressMade {
 		most = maxProgress
@@ -68,19 +78,6 @@ func (n *Notices) Put(method string, params mcp.Params) {
 		n.dropped++
 	}
 	n.wake()
-}
-
-func (n *Notices) keyOf(method string, params mcp.Params) string {
-	switch p := params.(type) {
-	case *mcp.ResourceUpdatedNotificationParams:
-		return method + " " + p.URI
-	case *mcp.ProgressNotificationParams:
-		return fmt.Sprint(method, " ", p.ProgressToken)
-	}
-	if method == logMessage {
-		return fmt.Sprint(method, " ", n.count) // log messages do not replace one another
-	}
-	return method
 }
 
 // Restarted records that the server was restarted; it serves as
@@ -151,37 +148,33 @@ func (b *Bridge) forwardQueued(ctx context.Context) (restarted bool) {
 		b.log.Warn("notifications of the server dropped: it sends more than the space accepts", "dropped", dropped)
 	}
 	for _, n := range list {
-		b.forward(ctx, n)
+		switch p := n.params.(type) {
+		case *mcp.ResourceUpdatedNotificationParams:
+			for _, s := range b.listeners.subscribers(p.URI) {
+				b.sendNotification(ctx, n.method, paramsOf(p), s.asker, s.envelope, "")
+			}
+		case *mcp.ProgressNotificationParams:
+			token, _ := p.ProgressToken.(string)
+			v, _ := b.progress.Load(token)
+			x, ok := v.(*progress)
+			if !ok {
+				continue // the call has ended, or the token is unknown
+			}
+			theirs := *p
+			theirs.ProgressToken = x.token
+			b.sendNotification(ctx, n.method, paramsOf(&theirs), x.asker, x.envelope, x.contextPath)
+		default:
+			var params json.RawMessage
+			switch n.method {
+			case logMessage:
+				params = paramsOf(p)
+			case toolsChanged:
+				b.toolsChanged()
+			}
+			b.notifyListeners(ctx, n.method, params)
+		}
 	}
 	return restarted
-}
-
-func (b *Bridge) forward(ctx context.Context, n notice) {
-	switch p := n.params.(type) {
-	case *mcp.ResourceUpdatedNotificationParams:
-		for _, s := range b.listeners.subscribers(p.URI) {
-			b.sendNotification(ctx, n.method, paramsOf(p), s.asker, s.envelope, "")
-		}
-	case *mcp.ProgressNotificationParams:
-		token, _ := p.ProgressToken.(string)
-		v, _ := b.progress.Load(token)
-		x, ok := v.(*progress)
-		if !ok {
-			return // the call has ended, or the token is unknown
-		}
-		theirs := *p
-		theirs.ProgressToken = x.token
-		b.sendNotification(ctx, n.method, paramsOf(&theirs), x.asker, x.envelope, x.contextPath)
-	default:
-		var params json.RawMessage
-		switch n.method {
-		case logMessage:
-			params = paramsOf(p)
-		case toolsChanged:
-			b.toolsChanged()
-		}
-		b.notifyListeners(ctx, n.method, params)
-	}
 }
 
 func (b *Bridge) notifyListeners(ctx context.Context, method string, params json.RawMessage) {
@@ -216,8 +209,7 @@ func (b *Bridge) sendNotification(ctx context.Context, method string, params jso
 
 // restore renews the subscriptions and the log level on a restarted server.
 func (b *Bridge) restore(ctx context.Context) {
-	b.listeners.forgetRemote()
-	for _, uri := range b.listeners.uris() {
+	for _, uri := range b.listeners.restarted() {
 		_, err := b.subscribeAtServer(ctx, &mcp.SubscribeParams{URI: uri})
 		if err != nil {
 			b.log.Warn("subscription not renewed", "err", err)

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,7 +51,7 @@ type Pins struct {
 	log  *slog.Logger
 	you  protocol.ParticipantID
 	name string // of the space
-	// limit is the size of an envelope, in bytes.
+	// limit is the size of the largest envelope that the gateway accepts, in bytes.
 	limit int
 	lock  chan struct{}
 
@@ -78,18 +79,14 @@ func NewPins(o PinOptions) *Pins {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	w := o.Space.Welcome()
+	limit := 1 << 20
+	if most := w.You.Limits.MessageBytes; most > 0 {
+		limit = int(most)
+	}
 	return &Pins{
-		opts: o, log: o.Logger, you: w.You.ID, name: w.Space.Name, logID: w.Space.Log, limit: limitOf(w), lock: make(chan struct{}, 1),
+		opts: o, log: o.Logger, you: w.You.ID, name: w.Space.Name, logID: w.Space.Log, limit: limit, lock: make(chan struct{}, 1),
 		tools: make(map[string]*pin), current: make(map[string]bool), proposed: make(map[string]bool),
 	}
-}
-
-// limitOf returns the size of the largest envelope that the gateway accepts.
-func limitOf(w protocol.Welcome) int {
-	if most := w.You.Limits.MessageBytes; most > 0 {
-		return int(most)
-	}
-	return 1 << 20
 }
 
 // heldBackError reports that a tool may not be used.
@@ -116,7 +113,7 @@ func (p *Pins) Check(ctx context.Context, list []Definition) ([]bool, error) {
 		_, fresh, _ = p.sort(list)
 	}
 	if len(fresh) > 0 {
-		if err := p.write(ctx, fresh, ""); err != nil {
+		if err := p.write(ctx, fresh); err != nil {
 			return nil, err
 		}
 		if err := p.read(ctx); err != nil { // the first process to pin a tool decides
@@ -202,7 +199,10 @@ func (p *Pins) Accept(ctx context.Context, params protocol.Value, request protoc
 	}
 	p.mu.Lock()
 	if known := p.tools[name]; known != nil { // the proposal has the changed parts only
-		s = s.over(known.last)
+		s.Description = cmp.Or(s.Description, known.last.Description)
+		if s.Schema == nil {
+			s.Schema = known.last.Schema
+		}
 	}
 	p.mu.Unlock()
 	if err := p.writeEntry(ctx, []entry{{Name: name, Sum: sum, shown: s}}, request); err != nil {
@@ -290,8 +290,8 @@ type payload struct {
 // fulfills.
 var nothing = json.RawMessage(`[{"kind":"mcp.response","payload":{"pinned":true}}]`)
 
-// write pins definitions, in entries of limited size.
-func (p *Pins) write(ctx context.Context, list []Definition, accepted protocol.ID) error {
+// write pins definitions that are seen for the first time, in entries of limited size.
+func (p *Pins) write(ctx context.Context, list []Definition) error {
 	var batch []entry
 	size := 0
 	for i, d := range list {
@@ -301,7 +301,7 @@ func (p *Pins) write(ctx context.Context, list []Definition, accepted protocol.I
 		if i < len(list)-1 && size < min(maxEntry, p.limit/4) {
 			continue
 		}
-		if err := p.writeEntry(ctx, batch, accepted); err != nil || p.isOff() {
+		if err := p.writeEntry(ctx, batch, ""); err != nil || p.isOff() {
 			return err
 		}
 		batch, size = nil, 0
@@ -430,15 +430,4 @@ func (s *shown) read(v protocol.Value) {
 	for name := range v.Get("left_out").Elements {
 		s.LeftOut = append(s.LeftOut, name.Text())
 	}
-}
-
-// over fills the parts that are absent from another definition.
-func (s shown) over(other shown) shown {
-	if s.Description == nil {
-		s.Description = other.Description
-	}
-	if s.Schema == nil {
-		s.Schema = other.Schema
-	}
-	return s
 }

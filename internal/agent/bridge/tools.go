@@ -91,25 +91,6 @@ func (b *Bridge) checkTools(ctx context.Context) error {
 	return nil
 }
 
-// checkCall returns a *bridge.heldBackError if a tool may not be called. A tool
-// that is in no list has no definition, and the server refuses it.
-func (b *Bridge) checkCall(ctx context.Context, tool string) error {
-	if b.opts.Pins == nil {
-		return nil
-	}
-	ok, known := b.opts.Pins.Callable(tool)
-	if !known {
-		if err := b.checkTools(ctx); err != nil {
-			return err
-		}
-		ok, known = b.opts.Pins.Callable(tool)
-	}
-	if known && !ok {
-		return &heldBackError{Tool: tool}
-	}
-	return nil
-}
-
 // toolsChanged has the tools checked again, so that changed ones are proposed
 // before a participant asks for them.
 func (b *Bridge) toolsChanged() {

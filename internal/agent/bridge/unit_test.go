@@ -143,7 +143,7 @@ func TestListenersAreBounded(t *testing.T) {
 		t.Errorf("%s was removed of %d", got, len(l.remote))
 	}
 	l.forget("alice")
-	if len(l.uris()) != 0 {
+	if len(l.restarted()) != 0 {
 		t.Error("remembers who is unknown")
 	}
 }

@@ -54,9 +54,6 @@ func (u Utilization) Divisor() int {
 	return 1
 }
 
-// of returns the share of a budget.
-func (u Utilization) of(budget int) int { return budget / u.Divisor() }
-
 // Options configure a Builder. The zero value is valid.
 type Options struct {
 	Utilization Utilization
@@ -133,7 +130,7 @@ func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, err
 	if in.Question != b.question {
 		b.question, b.cache = in.Question, nil // summaries depend on the question
 	}
-	l := &layout{goal: in.Goal, limit: b.opts.Utilization.of(in.Budget)}
+	l := &layout{goal: in.Goal, limit: in.Budget / b.opts.Utilization.Divisor()}
 	l.fixed = EstimateMessage(&llm.Message{Text: in.Question})
 	if in.System != "" {
 		l.fixed += EstimateMessage(&llm.Message{Text: in.System})
@@ -142,7 +139,16 @@ func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, err
 	if l.tokens > l.limit {
 		return nil, Meta{}, fmt.Errorf("%w: the system prompt and the question have %d tokens, the budget is %d", ErrTooLarge, l.tokens, l.limit)
 	}
-	l.addHistory(in.History)
+	for i := range in.History {
+		if i == 0 || in.History[i].Role == llm.User {
+			l.history = append(l.history, exchange{messages: in.History[i:i]})
+		}
+		e := &l.history[len(l.history)-1]
+		e.messages = e.messages[:len(e.messages)+1]
+		n := EstimateMessage(&in.History[i])
+		e.tokens += n
+		l.tokens += n
+	}
 	b.addRecords(l, in.Records)
 	l.dropOversized()
 	if in.Goal == Synthesis {
@@ -176,8 +182,8 @@ func (b *Builder) addRecords(l *layout, records []Record) {
 			}
 			key := resultKey{i, j}
 			src := b.cache[key]
-			if src == nil || !src.matches(a.tool, res) {
-				src = newSource(a.tool, res)
+			if src == nil || src.tool != a.tool || src.missing != (res == nil) || res != nil && src.result != *res {
+				src = newSource(a.tool, res) // of another result
 			}
 			cache[key] = src
 			r := &s.results[j]

@@ -87,26 +87,21 @@ func cutEscaped(raw string, most int) (string, int) {
 		if n == most {
 			at = i
 		}
-		i += escaped(raw[i:])
+		switch c := raw[i:]; {
+		case c[0] < utf8.RuneSelf && c[0] != '\\':
+			i++
+		case c[0] != '\\':
+			_, size := utf8.DecodeRuneInString(c)
+			i += size
+		case c[1] != 'u':
+			i += 2
+		case surrogate(c, "89abAB") && surrogate(c[6:], "cdefCDEF"):
+			i += 12
+		default:
+			i += 6
+		}
 	}
 	return raw[:at], max(0, n-most)
-}
-
-// escaped returns the length of the first character in bytes.
-func escaped(raw string) int {
-	switch {
-	case raw[0] < utf8.RuneSelf && raw[0] != '\\':
-		return 1
-	case raw[0] != '\\':
-		_, size := utf8.DecodeRuneInString(raw)
-		return size
-	case raw[1] != 'u':
-		return 2
-	case surrogate(raw, "89abAB") && surrogate(raw[6:], "cdefCDEF"):
-		return 12
-	default:
-		return 6
-	}
 }
 
 // surrogate reports whether raw begins with \uDx for an x in the given set.

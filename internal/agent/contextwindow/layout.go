@@ -44,19 +44,6 @@ type result struct {
 	callID string
 }
 
-func (l *layout) addHistory(messages []llm.Message) {
-	for i := range messages {
-		if i == 0 || messages[i].Role == llm.User {
-			l.history = append(l.history, exchange{messages: messages[i:i]})
-		}
-		e := &l.history[len(l.history)-1]
-		e.messages = e.messages[:len(e.messages)+1]
-		n := EstimateMessage(&messages[i])
-		e.tokens += n
-		l.tokens += n
-	}
-}
-
 // expand shows large results whole, the newest first, until one does not fit.
 // It skips a result that would not fit if it were the only one.
 func (l *layout) expand() {

@@ -51,21 +51,45 @@ func (w *walker) value(depth int) {
 		w.container(depth, ']', maxItems)
 	case '"':
 		w.str()
-	default:
-		w.literal()
+	default: // a number, true, false or null
+		start := w.pos
+		w.skipLiteral()
+		if n := w.pos - start; n > maxString {
+			w.mark("[number of " + textutil.Count(n, "character") + "]")
+		} else {
+			w.out = append(w.out, w.src[start:w.pos]...)
+		}
 	}
 }
 
-// container copies an object or a list up to the bounds.
+// container copies an object or a list up to the bounds, with a mark in place of what is
+// left out: all of it, unless it is empty, or the remaining entries.
 func (w *walker) container(depth int, end byte, most int) {
 	if depth == maxDepth || w.full() {
-		w.replace(end)
+		open := w.src[w.pos]
+		w.pos++
+		n := w.skipEntries(end)
+		w.pos++
+		switch {
+		case n == 0:
+			w.out = append(w.out, open, end)
+		case end == '}':
+			w.mark("[object with " + textutil.Count(n, "key") + "]")
+		default:
+			w.mark("[list of " + textutil.Count(n, "item") + "]")
+		}
 		return
 	}
 	w.copyByte()
 	for n := 0; w.peek() != end; n++ {
 		if n == most || n > 0 && w.full() {
-			w.truncate(end)
+			left := w.skipEntries(end)
+			if end == '}' {
+				w.out = append(w.out, `"…":`...)
+				w.mark("[" + textutil.Count(left, "more key") + "]")
+			} else {
+				w.mark("[" + textutil.Count(left, "more item") + "]")
+			}
 			break
 		}
 		if end == '}' {
@@ -79,33 +103,6 @@ func (w *walker) container(depth int, end byte, most int) {
 		}
 	}
 	w.copyByte()
-}
-
-// replace writes a mark in place of a whole container, unless it is empty.
-func (w *walker) replace(end byte) {
-	open := w.src[w.pos]
-	w.pos++
-	n := w.skipEntries(end)
-	w.pos++
-	switch {
-	case n == 0:
-		w.out = append(w.out, open, end)
-	case end == '}':
-		w.mark("[object with " + textutil.Count(n, "key") + "]")
-	default:
-		w.mark("[list of " + textutil.Count(n, "item") + "]")
-	}
-}
-
-// truncate writes a mark in place of the remaining entries of a container.
-func (w *walker) truncate(end byte) {
-	n := w.skipEntries(end)
-	if end == '}' {
-		w.out = append(w.out, `"…":`...)
-		w.mark("[" + textutil.Count(n, "more key") + "]")
-		return
-	}
-	w.mark("[" + textutil.Count(n, "more item") + "]")
 }
 
 // mark writes a JSON string that needs no escaping.
@@ -128,17 +125,6 @@ func (w *walker) str() {
 		w.cut = true
 	}
 	w.out = append(w.out, '"')
-}
-
-// literal copies a number, true, false or null unchanged.
-func (w *walker) literal() {
-	start := w.pos
-	w.skipLiteral()
-	if n := w.pos - start; n > maxString {
-		w.mark("[number of " + textutil.Count(n, "character") + "]")
-		return
-	}
-	w.out = append(w.out, w.src[start:w.pos]...)
 }
 
 func (w *walker) full() bool { return len(w.out) >= maxPreview }

@@ -238,7 +238,7 @@ func TestBuild_IsValid(t *testing.T) {
 		o := Options{Utilization: rapid.SampledFrom([]Utilization{Full, Half, Low}).Draw(t, "utilization")}
 		cold, meta, err := NewBuilder(o).Build(t.Context(), in)
 		if errors.Is(err, ErrTooLarge) {
-			if fixed := recountOf(in); fixed <= o.Utilization.of(in.Budget) {
+			if fixed := recountOf(in); fixed <= in.Budget/o.Utilization.Divisor() {
 				t.Errorf("%v, but it has %d tokens", err, fixed)
 			}
 			return

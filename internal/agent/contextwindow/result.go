@@ -70,14 +70,6 @@ func newSource(tool string, res *Result) *source {
 	return s
 }
 
-// matches reports whether s was made from this result.
-func (s *source) matches(tool string, res *Result) bool {
-	if s.tool != tool || s.missing != (res == nil) {
-		return false
-	}
-	return res == nil || s.result == *res
-}
-
 // isLarge reports whether planning shows the result in part.
 func (s *source) isLarge() bool { return s.ok && s.chars > maxSmall }
 

@@ -26,30 +26,23 @@ func turnOf(r *Record) (llm.Message, []answer) {
 	msg := *r.Turn
 	answers := make([]answer, len(msg.Calls))
 	for i := range msg.Calls {
-		if msg.Calls[i].ID == "" {
+		// It is the call with the id, or else the one at the position.
+		id, tool := msg.Calls[i].ID, msg.Calls[i].Name
+		at := slices.IndexFunc(r.Calls, func(c Call) bool { return id != "" && c.ID == id })
+		if at < 0 && i < len(r.Calls) && r.Calls[i].ID == "" {
+			at = i
+		}
+		if at >= 0 {
+			tool = r.Calls[at].Tool
+		}
+		if id == "" {
+			id = madeID(r, i)
 			msg.Calls = slices.Clone(msg.Calls) // do not modify r.Turn
-			msg.Calls[i].ID = madeID(r, i)
+			msg.Calls[i].ID = id
 		}
-		answers[i] = answer{id: msg.Calls[i].ID, tool: msg.Calls[i].Name, at: callOf(r, i)}
-		if j := answers[i].at; j >= 0 {
-			answers[i].tool = r.Calls[j].Tool
-		}
+		answers[i] = answer{id, tool, at}
 	}
 	return msg, answers
-}
-
-// callOf returns the index in r.Calls of the turn's call i, by id or else by
-// position; -1 if there is none.
-func callOf(r *Record, i int) int {
-	if id := r.Turn.Calls[i].ID; id != "" {
-		if j := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id }); j >= 0 {
-			return j
-		}
-	}
-	if i < len(r.Calls) && r.Calls[i].ID == "" {
-		return i
-	}
-	return -1
 }
 
 // madeTurn returns a message made of the thought and the calls.

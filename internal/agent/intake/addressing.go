@@ -107,7 +107,11 @@ func (t *Classifier) Observe(env *protocol.Envelope, welcome func() protocol.Wel
 		}
 		t.depth.put(env.ID, x)
 	case env.Kind == protocol.KindReasoningStart:
-		if len(t.agents) < maxAgents && t.answersAChat(env) {
+		aboutChat := slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool { // a recent one of another participant
+			of := t.depth.at(id)
+			return of.from != "" && of.from != env.From && !of.opens
+		})
+		if aboutChat && len(t.agents) < maxAgents {
 			t.agents[env.From] = true
 		}
 	case env.Kind == protocol.KindChat:
@@ -116,15 +120,6 @@ func (t *Classifier) Observe(env *protocol.Envelope, welcome func() protocol.Wel
 			clear(t.rateGuard)
 		}
 	}
-}
-
-// answersAChat reports whether an envelope correlates to a recent chat of
-// another participant.
-func (t *Classifier) answersAChat(env *protocol.Envelope) bool {
-	return slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
-		of := t.depth.at(id)
-		return of.from != "" && of.from != env.From && !of.opens
-	})
 }
 
 // IsQuestion reports whether a chat is a question for this agent.
@@ -162,7 +157,7 @@ func (t *Classifier) WhyIgnored(env *protocol.Envelope) string {
 		return "it begins with another name"
 	case t.mode == Any && t.mentionsOther(text):
 		return "it mentions others"
-	case t.mode == Auto && t.hasOtherAgent():
+	case t.mode == Auto && len(t.Agents()) > 0:
 		return "it names no agent, and several are connected"
 	case t.mode == Any || t.mode == Auto:
 		return ""
@@ -199,7 +194,7 @@ func (t *Classifier) AllowsPart(from protocol.ParticipantID) bool {
 	return true
 }
 
-// Agents returns the connected participants that are agents.
+// Agents returns the other connected participants that are agents.
 func (t *Classifier) Agents() []protocol.ParticipantID {
 	var list []protocol.ParticipantID
 	for i := range t.participants {
@@ -208,11 +203,6 @@ func (t *Classifier) Agents() []protocol.ParticipantID {
 		}
 	}
 	return list
-}
-
-// hasOtherAgent reports whether another agent is connected.
-func (t *Classifier) hasOtherAgent() bool {
-	return slices.ContainsFunc(t.participants, func(p protocol.Participant) bool { return p.ID != t.you && t.isAgent(p.ID) })
 }
 
 func (t *Classifier) isAgent(id protocol.ParticipantID) bool {
@@ -259,7 +249,13 @@ type hop struct {
 const maxHopEntries = 2048
 
 func (h *hopTable) note(env *protocol.Envelope, byAgent bool) {
-	x := hop{from: env.From, asks: !h.answers(env)}
+	// A chat outside of contexts asks unless it correlates to one of another participant that
+	// receives it. An envelope that is not known counts as such a chat.
+	answers := env.Context == "" && slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
+		asker := h.at(id).from
+		return asker == "" || asker != env.From && (len(env.To) == 0 || env.AddressedTo(asker))
+	})
+	x := hop{from: env.From, asks: !answers}
 	if x.asks {
 		x.to = env.To
 	}
@@ -270,15 +266,6 @@ func (h *hopTable) note(env *protocol.Envelope, byAgent bool) {
 		}
 	}
 	h.put(env.ID, x)
-}
-
-// answers reports whether a chat outside of contexts correlates to one of another participant
-// that receives it. An envelope that is not known counts as such a chat.
-func (h *hopTable) answers(env *protocol.Envelope) bool {
-	return env.Context == "" && slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
-		asker := h.at(id).from
-		return asker == "" || asker != env.From && (len(env.To) == 0 || env.AddressedTo(asker))
-	})
 }
 
 func (h *hopTable) put(id protocol.ID, x hop) {

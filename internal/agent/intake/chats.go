@@ -29,14 +29,11 @@ func (t *RecentChats) Note(env *protocol.Envelope) {
 		return
 	}
 	t.chats = append(t.chats, *env)
-	t.Drop(len(t.chats) - maxChats)
+	t.drop(len(t.chats) - maxChats)
 }
 
-// Drop removes the n oldest messages.
-func (t *RecentChats) Drop(n int) { t.chats = slices.Delete(t.chats, 0, max(0, n)) }
-
-// DropNewest removes the n newest messages.
-func (t *RecentChats) DropNewest(n int) { t.chats = t.chats[:len(t.chats)-n] }
+// drop removes the n oldest messages.
+func (t *RecentChats) drop(n int) { t.chats = slices.Delete(t.chats, 0, max(0, n)) }
 
 // Clear removes all messages.
 func (t *RecentChats) Clear() { t.chats = nil }
@@ -69,10 +66,10 @@ func (t *RecentChats) Forget(request *protocol.Envelope) {
 		n = int(min(p.Entries, float64(t.Len())))
 	}
 	if p.Direction == "newest" {
-		t.DropNewest(n)
+		t.chats = t.chats[:len(t.chats)-n]
 		return
 	}
-	t.Drop(n)
+	t.drop(n)
 }
 
 // Compact removes the oldest messages until target_tokens remain, or half of
@@ -88,7 +85,7 @@ func (t *RecentChats) Compact(request *protocol.Envelope) (messages, tokens int)
 		target = max(0, *p.Target)
 	}
 	for float64(t.Tokens()) > target {
-		t.Drop(1)
+		t.drop(1)
 	}
 	return had - t.Len(), before - t.Tokens()
 }

@@ -84,13 +84,30 @@ func (c *Client) withRetry(ctx context.Context, body any, ask func(payload []byt
 
 // attempt sends the request once.
 func (c *Client) attempt(ctx context.Context, path string, payload []byte) (answer *stream, refusal *Error, err error) {
-	s := newStream(ctx, c)
+	s := &stream{client: c, ctx: ctx, idle: orDefault(c.Idle, defaultIdle), left: maxAnswer}
+	s.request, s.cancel = context.WithCancelCause(ctx)
+	s.timer = time.AfterFunc(orDefault(c.FirstByte, defaultFirstByte), func() { s.cancel(ErrStalled) })
 	defer func() {
 		if answer == nil {
 			s.close()
 		}
 	}()
-	resp, err := c.send(s.request, path, payload) //nolint:bodyclose // the stream closes it
+	req, err := http.NewRequestWithContext(s.request, http.MethodPost, strings.TrimRight(c.BaseURL, "/")+path, bytes.NewReader(payload))
+	if err != nil {
+		return nil, nil, fmt.Errorf("ask %s: %w", c.Provider, s.explain(err))
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("User-Agent", "meup")
+	if c.Header != nil {
+		c.Header(req.Header)
+	}
+	hc := http.Client{}
+	if c.HTTP != nil {
+		hc = *c.HTTP
+	}
+	hc.CheckRedirect = sameHostRedirect(hc.CheckRedirect)
+	resp, err := hc.Do(req) //nolint:bodyclose // the stream closes it
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask %s: %w", c.Provider, s.explain(err))
 	}
@@ -106,26 +123,6 @@ func (c *Client) attempt(ctx context.Context, path string, payload []byte) (answ
 		return nil, nil, fmt.Errorf("read answer of %s: %w", c.Provider, err)
 	}
 	return s, nil, nil
-}
-
-func (c *Client) send(ctx context.Context, path string, payload []byte) (*http.Response, error) {
-	url := strings.TrimRight(c.BaseURL, "/") + path
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(payload))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
-	req.Header.Set("User-Agent", "meup")
-	if c.Header != nil {
-		c.Header(req.Header)
-	}
-	hc := http.Client{}
-	if c.HTTP != nil {
-		hc = *c.HTTP
-	}
-	hc.CheckRedirect = sameHostRedirect(hc.CheckRedirect)
-	return hc.Do(req)
 }
 
 func orDefault(d, def time.Duration) time.Duration {

@@ -42,10 +42,6 @@ func (r Retry) nextWait(attempt int, refusal *Error) (time.Duration, bool) {
 	case refusal.RetryAfter > 0:
 		return refusal.RetryAfter, true
 	}
-	return r.backoff(attempt), true
-}
-
-func (r Retry) backoff(attempt int) time.Duration {
 	bound := orDefault(r.Min, defaultMin)
 	longest := max(bound, orDefault(r.Max, defaultMax))
 	for i := 1; i < attempt && bound < longest; i++ {
@@ -56,7 +52,7 @@ func (r Retry) backoff(attempt int) time.Duration {
 	if r.Rand != nil {
 		draw = r.Rand
 	}
-	return bound/2 + time.Duration(draw()*float64(bound/2))
+	return bound/2 + time.Duration(draw()*float64(bound/2)), true
 }
 
 func (r Retry) sleep(ctx context.Context, d time.Duration) error {

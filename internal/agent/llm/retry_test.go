@@ -146,8 +146,8 @@ func TestRetry_DefaultSleep(t *testing.T) {
 	}
 	r := Retry{}
 	for range 100 {
-		if d := r.backoff(1); d < defaultMin/2 || d >= defaultMin {
-			t.Fatalf("%v", d)
+		if d, again := r.nextWait(1, &Error{Status: http.StatusServiceUnavailable}); !again || d < defaultMin/2 || d >= defaultMin {
+			t.Fatalf("%v, %v", d, again)
 		}
 	}
 }

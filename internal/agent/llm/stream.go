@@ -42,15 +42,6 @@ type stream struct {
 	isJSON bool
 }
 
-// newStream starts the timer of an attempt.
-func newStream(ctx context.Context, c *Client) *stream {
-	s := &stream{client: c, ctx: ctx, idle: orDefault(c.Idle, defaultIdle), left: maxAnswer}
-	s.request, s.cancel = context.WithCancelCause(ctx)
-	cancel := s.cancel
-	s.timer = time.AfterFunc(orDefault(c.FirstByte, defaultFirstByte), func() { cancel(ErrStalled) })
-	return s
-}
-
 // accept selects the form of the answer by its content type.
 func (s *stream) accept(contentType string) error {
 	kind, _, err := mime.ParseMediaType(contentType)

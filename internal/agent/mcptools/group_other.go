@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup returns nil: without process groups only the command itself is
-// ended.
-func ownGroup() *syscall.SysProcAttr { return nil }
+// ownGroup has no fields: without process groups only the command itself is ended.
+var ownGroup syscall.SysProcAttr
 
 func terminateGroup(pid int) { killGroup(pid) }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -16,25 +15,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// overHTTP returns the transport to a server that uses streamable HTTP. The
-// SDK's errors contain its address. The parts of the address that may be
-// secret, the user and the query, are therefore added to the requests below the
-// SDK.
-func (s *server) overHTTP() (mcp.Transport, <-chan struct{}, error) {
-	u, err := url.Parse(s.config.URL)
-	if err != nil {
-		return nil, nil, fmt.Errorf("parse URL of the tool server: %w", err)
-	}
-	t := &httpTransport{header: s.config.Header, user: u.User, query: u.RawQuery, base: s.http, away: &s.away, notice: s.notice, noticesEnded: make(chan struct{}, 1)}
-	u.User, u.RawQuery = nil, ""
-	return &mcp.StreamableClientTransport{
-		Endpoint:     u.String(),
-		HTTPClient:   &http.Client{Transport: t},
-		MaxEventSize: maxLine,
-	}, t.noticesEnded, nil
-}
-
-// httpTransport completes every request and captures results.
+// httpTransport completes every request and captures results. The SDK's errors contain the
+// address of the server. The parts of it that may be secret, the user and the query, are
+// therefore added to the requests here, below the SDK.
 type httpTransport struct {
 	header       http.Header
 	user         *url.Userinfo
@@ -65,13 +48,25 @@ func (t *httpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	t.away.Store(slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, resp.StatusCode))
-	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
-	case "text/event-stream":
+	kind, _, malformed := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	hasEvents, hasMessage := kind == "text/event-stream", kind == "application/json"
+	switch {
+	case hasEvents:
 		resp.Body = &eventBody{ReadCloser: resp.Body, notice: t.notice}
-	case "application/json":
+	case hasMessage:
 		resp.Body = &jsonBody{ReadCloser: resp.Body}
 	}
-	captureBody(req.Context(), resp) // what the SDK reads
+	keep := captureOf(req.Context())
+	if keep != nil && (hasEvents || hasMessage) && malformed == nil { // what the SDK reads
+		copied := &tee{ReadCloser: resp.Body, events: hasEvents}
+		resp.Body = copied
+		if add, ok := req.Context().Value(operationKey{}).(func(*tee)); ok {
+			add(copied)
+		}
+		keep.mu.Lock()
+		keep.bodies = append(keep.bodies, copied)
+		keep.mu.Unlock()
+	}
 	if req.Header.Get("Mcp-Method") == "subscriptions/listen" {
 		resp.Body = &notificationStream{ReadCloser: resp.Body, ctx: req.Context(), ended: t.noticesEnded}
 	}

@@ -11,7 +11,6 @@
 package mcptools
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,23 +84,6 @@ type Options struct {
 	OnElicit func(context.Context, Question) (*mcp.ElicitResult, error)
 	// Protocol is the newest revision of MCP to use; empty: the SDK's.
 	Protocol string
-}
-
-func (o Options) withDefaults() Options {
-	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
-	o.MaxCallTimeout = max(cmp.Or(o.MaxCallTimeout, 10*time.Minute), o.CallTimeout)
-	o.StartTimeout = cmp.Or(o.StartTimeout, time.Minute)
-	o.Grace = cmp.Or(o.Grace, 2*time.Second)
-	o.MinBackoff = cmp.Or(o.MinBackoff, 250*time.Millisecond)
-	o.MaxBackoff = cmp.Or(o.MaxBackoff, 30*time.Second)
-	o.Version = cmp.Or(o.Version, "dev")
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.OnRestart == nil {
-		o.OnRestart = func() {}
-	}
-	return o
 }
 
 // Tool is a tool that a server offers.

@@ -71,7 +71,8 @@ func StartProcess(o ProcessOptions) (*Process, error) {
 	if cmd.Env == nil {
 		cmd.Env = Environment()
 	}
-	cmd.SysProcAttr = ownGroup()
+	group := ownGroup
+	cmd.SysProcAttr = &group
 	// A file, not a pipe of exec: Wait would close the pipe before the last
 	// output is read.
 	cmd.Stdout = theirOut

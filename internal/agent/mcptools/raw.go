@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"mime"
-	"net/http"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -189,26 +187,6 @@ func (e *serverError) As(target any) bool {
 		*t = e.refusal
 	}
 	return ok
-}
-
-// captureBody adds the body of a response to the capture and the operation of its call.
-func captureBody(ctx context.Context, resp *http.Response) {
-	keep := captureOf(ctx)
-	if keep == nil {
-		return
-	}
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" && kind != "text/event-stream" {
-		return
-	}
-	t := &tee{ReadCloser: resp.Body, events: kind == "text/event-stream"}
-	resp.Body = t
-	if add, ok := ctx.Value(operationKey{}).(func(*tee)); ok {
-		add(t)
-	}
-	keep.mu.Lock()
-	defer keep.mu.Unlock()
-	keep.bodies = append(keep.bodies, t)
 }
 
 // tee keeps a copy of the bytes read from a body.

@@ -30,17 +30,8 @@ func ResultOf(raw json.RawMessage) Result {
 	return res
 }
 
+// resultOf joins the text parts of a result; parts of other types are replaced by a label.
 func resultOf(res protocol.Value) Result {
-	return Result{JSON: res.Raw(), Text: textOf(res), IsError: res.Get("isError").Bool(), root: res}
-}
-
-// maxResultDepth is the nesting that is read of a result. Items that are nested too
-// deeply for an envelope are left out of it.
-const maxResultDepth = 1000
-
-// textOf joins the text parts of a result; parts of other types are replaced by
-// a label.
-func textOf(res protocol.Value) string {
 	var parts []string
 	for c := range contents(res) {
 		if text, ok := textIn(c); ok {
@@ -49,11 +40,16 @@ func textOf(res protocol.Value) string {
 			parts = append(parts, "["+labelOf(c)+"]")
 		}
 	}
+	text := strings.Join(parts, "\n\n")
 	if structured := res.Get("structuredContent"); len(parts) == 0 && structured.Exists() {
-		return string(structured.Raw())
+		text = string(structured.Raw())
 	}
-	return strings.Join(parts, "\n\n")
+	return Result{JSON: res.Raw(), Text: text, IsError: res.Get("isError").Bool(), root: res}
 }
+
+// maxResultDepth is the nesting that is read of a result. Items that are nested too
+// deeply for an envelope are left out of it.
+const maxResultDepth = 1000
 
 // contents yields the items of a result, of which the content of older servers is the
 // only one.

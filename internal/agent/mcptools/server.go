@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,19 +48,6 @@ type server struct {
 // idleConns is how many connections to a server over HTTP are kept for later calls; with
 // fewer, most of the calls that are made in parallel would open one each.
 const idleConns = 16
-
-func newServer(name string, config Server, opts Options, progressed func(token any)) *server {
-	return &server{
-		name: name, config: config, opts: opts, progressed: progressed,
-		log: opts.Logger.With("tool_server", name),
-		http: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: opts.StartTimeout, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: time.Minute,
-		},
-		changed: make(chan struct{}, 1),
-		broken:  make(chan *mcp.ClientSession, 1),
-		back:    make(chan struct{}),
-	}
-}
 
 // maxFirstPause bounds the pause between two attempts to reach a server at the start.
 const maxFirstPause = 2 * time.Second
@@ -129,7 +117,13 @@ func (s *server) transport() (mcp.Transport, <-chan struct{}, error) {
 		}
 		return tapped{over(here), s.notice, asked}, nil, nil
 	case s.config.URL != "":
-		return s.overHTTP()
+		u, err := url.Parse(s.config.URL)
+		if err != nil {
+			return nil, nil, fmt.Errorf("parse URL of the tool server: %w", err)
+		}
+		t := &httpTransport{header: s.config.Header, user: u.User, query: u.RawQuery, base: s.http, away: &s.away, notice: s.notice, noticesEnded: make(chan struct{}, 1)}
+		u.User, u.RawQuery = nil, ""
+		return &mcp.StreamableClientTransport{Endpoint: u.String(), HTTPClient: &http.Client{Transport: t}, MaxEventSize: maxLine}, t.noticesEnded, nil
 	case len(s.config.Command) > 0:
 		return tapped{&command{config: s.config, grace: s.opts.Grace, log: s.log}, s.notice, asked}, nil, nil
 	}
@@ -158,26 +152,6 @@ func listTools(ctx context.Context, session *mcp.ClientSession) ([]*mcp.Tool, er
 		}
 	}
 	return tools, nil
-}
-
-func (s *server) relist(ctx context.Context, session *mcp.ClientSession) {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.StartTimeout)
-	defer cancel()
-	tools, err := listTools(ctx, session)
-	if err != nil {
-		s.log.Warn("changed tools not listed", "err", err)
-		return
-	}
-	s.mu.Lock()
-	s.tools = tools
-	s.mu.Unlock()
-	s.log.Info("tools changed", "tools", len(tools))
-}
-
-func (s *server) offered() []*mcp.Tool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tools
 }
 
 // stop closes the server permanently, after its last use.
@@ -262,7 +236,17 @@ func (s *server) watch(ctx context.Context) (rest func(), ended bool) {
 				_ = session.Close()
 			}
 		case <-s.changed:
-			s.relist(ctx, session)
+			listing, cancel := context.WithTimeout(ctx, s.opts.StartTimeout)
+			tools, err := listTools(listing, session)
+			cancel()
+			if err != nil {
+				s.log.Warn("changed tools not listed", "err", err)
+				continue
+			}
+			s.mu.Lock()
+			s.tools = tools
+			s.mu.Unlock()
+			s.log.Info("tools changed", "tools", len(tools))
 		}
 	}
 }

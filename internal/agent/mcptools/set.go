@@ -1,15 +1,19 @@
 package mcptools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -33,13 +37,35 @@ type Set struct {
 // cannot be started, all are stopped and the error names it and the reason. The
 // context bounds only the start.
 func Start(ctx context.Context, servers []Server, opts Options) (*Set, error) {
-	s := &Set{opts: opts.withDefaults(), limits: make(map[string]*timeLimit)}
+	opts.CallTimeout = cmp.Or(opts.CallTimeout, 30*time.Second)
+	opts.MaxCallTimeout = max(cmp.Or(opts.MaxCallTimeout, 10*time.Minute), opts.CallTimeout)
+	opts.StartTimeout = cmp.Or(opts.StartTimeout, time.Minute)
+	opts.Grace = cmp.Or(opts.Grace, 2*time.Second)
+	opts.MinBackoff = cmp.Or(opts.MinBackoff, 250*time.Millisecond)
+	opts.MaxBackoff = cmp.Or(opts.MaxBackoff, 30*time.Second)
+	opts.Version = cmp.Or(opts.Version, "dev")
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.OnRestart == nil {
+		opts.OnRestart = func() {}
+	}
+	s := &Set{opts: opts, limits: make(map[string]*timeLimit)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	names := uniqueNames(servers)
 	errs := make([]error, len(servers))
 	var starting sync.WaitGroup
 	for i, config := range servers {
-		srv := newServer(names[i], config, s.opts, s.progressed)
+		srv := &server{
+			name: names[i], config: config, opts: opts, progressed: s.progressed,
+			log: opts.Logger.With("tool_server", names[i]),
+			http: &http.Transport{
+				Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: opts.StartTimeout, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: time.Minute,
+			},
+			changed: make(chan struct{}, 1),
+			broken:  make(chan *mcp.ClientSession, 1),
+			back:    make(chan struct{}),
+		}
 		s.servers = append(s.servers, srv)
 		starting.Go(func() {
 			if err := srv.startFirst(ctx); err != nil {
@@ -78,7 +104,9 @@ func (s *Set) index() map[string]target {
 	offers := make(map[string]int)
 	lists := make([][]*mcp.Tool, len(s.servers))
 	for i, srv := range s.servers {
-		lists[i] = srv.offered()
+		srv.mu.Lock()
+		lists[i] = srv.tools
+		srv.mu.Unlock()
 		for _, t := range lists[i] {
 			offers[t.Name]++
 		}

@@ -41,10 +41,20 @@ func (t *turn) read(resp *llm.Response) (calls []contextwindow.Call, faults []fa
 		}
 		return nil, faults
 	}
-	identify(&resp.Message, len(t.s.Steps))
+	// Every call gets a unique id, since some providers give none.
+	seen := make(map[string]bool)
+	m := &resp.Message
+	m.Calls = slices.Clone(m.Calls)
+	for i := range m.Calls {
+		if id := m.Calls[i].ID; id == "" || seen[id] {
+			m.Calls[i].ID = fmt.Sprintf("call_%d_%d", len(t.s.Steps), i)
+			m.Opaque = llm.ProviderState{} // it does not contain the new id
+		}
+		seen[m.Calls[i].ID] = true
+	}
 	done := make(map[string]bool) // keys of this turn's calls
-	for i := range resp.Message.Calls {
-		c, f := t.readCall(&resp.Message.Calls[i], done)
+	for i := range m.Calls {
+		c, f := t.readCall(&m.Calls[i], done)
 		if f == nil {
 			calls = append(calls, c)
 			continue
@@ -73,7 +83,10 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool) (contextwindow.Ca
 			why:  tool.tool.Name + " is not the forced tool",
 		}
 	}
-	args, reason, err := tool.splitArguments(c.Arguments)
+	args, reason, err := tool.strip(c.Arguments)
+	if err == nil {
+		err = Validate(tool.tool.InputSchema, args)
+	}
 	if err != nil {
 		return contextwindow.Call{}, &fault{
 			text: textutil.ShortenChars(fmt.Sprintf("%s was not called. %s. Mend the arguments and call it again.", c.Name, err), maxFault),
@@ -98,19 +111,6 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool) (contextwindow.Ca
 	}
 	done[key] = true
 	return out, nil
-}
-
-// identify gives every call a unique id, since some providers do not.
-func identify(m *llm.Message, step int) {
-	seen := make(map[string]bool)
-	m.Calls = slices.Clone(m.Calls)
-	for i := range m.Calls {
-		if id := m.Calls[i].ID; id == "" || seen[id] {
-			m.Calls[i].ID = fmt.Sprintf("call_%d_%d", step, i)
-			m.Opaque = llm.ProviderState{} // it does not contain the new id
-		}
-		seen[m.Calls[i].ID] = true
-	}
 }
 
 // summarize lists the faults for logs and errors.

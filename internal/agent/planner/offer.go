@@ -45,32 +45,10 @@ type offered struct {
 // the order of the state, in which the agent's own tools precede those of other
 // participants.
 func newOffer(s *State, room int, log *slog.Logger) *offer {
-	tools := withoutDuplicates(append(s.builtins(), s.Tools...))
+	tools := s.tools()
 	o := new(offer)
 	o.name(tools) // all of them, so that the names do not depend on the fit
-	order := priority(s, tools)
-	if o.fit(tools, order, room, maxDescription-1, log); len(o.leftOut) > 0 {
-		o.fit(tools, order, room, shortDescription, log)
-	}
-	return o
-}
-
-// withoutDuplicates returns the tools with a name, without duplicates of a name.
-func withoutDuplicates(tools []Tool) []Tool {
-	seen := make(map[string]bool, len(tools))
-	var out []Tool
-	for i := range tools {
-		if name := tools[i].Name; name != "" && !seen[name] {
-			seen[name] = true
-			out = append(out, tools[i])
-		}
-	}
-	return out
-}
-
-// priority returns the indexes of the tools in the order in which they get
-// room: the forced tool, the tools of earlier steps, the others.
-func priority(s *State, tools []Tool) []int {
+	// The tools get room in the order of their rank.
 	rank := make(map[string]int) // by name; 0 is the last rank
 	for i := range s.Steps {
 		for j := range s.Steps[i].Calls {
@@ -83,7 +61,21 @@ func priority(s *State, tools []Tool) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return rank[tools[b].Name] - rank[tools[a].Name] })
-	return order
+	if o.fit(tools, order, room, maxDescription-1, log); len(o.leftOut) > 0 {
+		o.fit(tools, order, room, shortDescription, log)
+	}
+	return o
+}
+
+// tools returns the planner's own tools and those of the state, without duplicates of a name
+// and tools without one.
+func (s *State) tools() []Tool {
+	all, seen := append(s.builtins(), s.Tools...), make(map[string]bool)
+	return slices.DeleteFunc(all, func(t Tool) bool {
+		left := t.Name == "" || seen[t.Name]
+		seen[t.Name] = true
+		return left
+	})
 }
 
 // fit offers the tools that fit into room, with descriptions of at most limit

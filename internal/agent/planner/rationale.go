@@ -74,22 +74,8 @@ func withRationale(raw json.RawMessage) (schema json.RawMessage, name, rest stri
 	return llm.Marshal(fields), name, rest
 }
 
-// splitArguments splits the arguments that a model wrote into the tool's own, which it
-// validates against the tool's schema, and the reason. The error is for the
-// model to read.
-func (o *offered) splitArguments(written json.RawMessage) (args json.RawMessage, reason string, err error) {
-	args, reason, err = o.strip(written)
-	if err == nil {
-		err = Validate(o.tool.InputSchema, args)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	return args, reason, nil
-}
-
-// strip removes the reason from the arguments. The keys of the result are
-// sorted.
+// strip splits the arguments that a model wrote into the tool's own, whose keys are sorted,
+// and the reason. The error is for the model to read.
 func (o *offered) strip(written json.RawMessage) (json.RawMessage, string, error) {
 	if len(bytes.TrimSpace(written)) == 0 {
 		written = json.RawMessage("{}") // some models write nothing for no arguments

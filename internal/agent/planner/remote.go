@@ -99,9 +99,22 @@ func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest)
 func (r *Remote) request(s *State) wire.AgentIntentRequest {
 	req := wire.AgentIntentRequest{
 		SessionID: s.Session, GoalText: s.Question, Instructions: s.Instructions,
-		ForcedTool: s.Forced, MaxSteps: s.Limit(), MemoryState: conversation(s.History),
+		ForcedTool: s.Forced, MaxSteps: s.Limit(),
 	}
-	for _, t := range withoutDuplicates(append(s.builtins(), s.Tools...)) {
+	type said struct {
+		Role llm.Role `json:"role"`
+		Text string   `json:"text"`
+	}
+	var earlier []said
+	for _, m := range s.History {
+		if m.Text != "" {
+			earlier = append(earlier, said{m.Role, m.Text})
+		}
+	}
+	if len(earlier) > 0 {
+		req.MemoryState = llm.Marshal(map[string]any{"conversation": earlier})
+	}
+	for _, t := range s.tools() {
 		req.Tools = append(req.Tools, wire.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}
 	if s.Stuck || len(req.Tools) == 0 { // without tools the service can only answer
@@ -140,30 +153,12 @@ type item struct {
 	Reasoning string          `json:"reasoning,omitempty"`
 }
 
-// conversation returns the earlier conversation as a memory state; nil if there
-// was none.
-func conversation(history []llm.Message) json.RawMessage {
-	type said struct {
-		Role llm.Role `json:"role"`
-		Text string   `json:"text"`
-	}
-	var all []said
-	for _, m := range history {
-		if m.Text != "" {
-			all = append(all, said{m.Role, m.Text})
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return llm.Marshal(map[string]any{"conversation": all})
-}
-
 func decisionOf(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 	if resp.Status == wire.StatusError {
 		return Decision{}, fmt.Errorf("%w: %s: %s", ErrRemote, resp.Error, resp.Message)
 	}
-	d := Decision{Source: sourceOf(resp.Trace), Shown: shownOf(resp.Trace)}
+	var d Decision
+	d.setTrace(resp.Trace)
 	if resp.Finish {
 		if d.setAnswer(strings.TrimSpace(resp.FinalText)); d.Answer == "" {
 			return Decision{}, fmt.Errorf("%w: it finishes without a text", ErrRemote)
@@ -197,36 +192,30 @@ func arguments(t *Tool, raw json.RawMessage) (json.RawMessage, error) {
 	return raw, Validate(t.InputSchema, raw)
 }
 
-// sourceOf derives the source of a decision from its trace.
-func sourceOf(trace []wire.TraceItem) Source {
-	src := ByRemote
+// setTrace sets the source of a decision, and the description of the model's input, from its
+// trace. The service may be wrong: negative counts become 0.
+func (d *Decision) setTrace(trace []wire.TraceItem) {
+	d.Source = ByRemote
 	for _, it := range trace {
-		switch strings.ToLower(it.Step) {
-		case "llm":
-			src = ByModel
-		case "rules":
-			src = ByRules
-		case "forced_tool":
-			src = ByForce
-		case "fallback":
-			return Fallback
+		switch step := strings.ToLower(it.Step); {
+		case step == "fallback", d.Source == Fallback:
+			d.Source = Fallback
+		case step == "llm":
+			d.Source = ByModel
+		case step == "rules":
+			d.Source = ByRules
+		case step == "forced_tool":
+			d.Source = ByForce
+		}
+		c := it.Context
+		if d.Shown != nil || c == nil || c.Goal != string(contextwindow.Planning) && c.Goal != string(contextwindow.Synthesis) {
+			continue
+		}
+		d.Shown = &contextwindow.Meta{
+			Goal: contextwindow.Goal(c.Goal), Tokens: max(0, c.Tokens), Budget: max(0, c.Budget),
+			Previews: max(0, c.Previews), Summaries: max(0, c.Summarized), Dropped: max(0, c.Dropped),
+			History: max(0, c.Messages), Thoughts: max(0, c.Thoughts), Steps: max(0, c.Steps),
+			Tools: max(0, c.Tools), ToolNames: leftOutNames(c.ToolNames),
 		}
 	}
-	return src
-}
-
-// shownOf returns the description of the model's input in a trace, or nil. The
-// service may be wrong: negative counts become 0.
-func shownOf(trace []wire.TraceItem) *contextwindow.Meta {
-	for _, it := range trace {
-		if c := it.Context; c != nil && (c.Goal == string(contextwindow.Planning) || c.Goal == string(contextwindow.Synthesis)) {
-			return &contextwindow.Meta{
-				Goal: contextwindow.Goal(c.Goal), Tokens: max(0, c.Tokens), Budget: max(0, c.Budget),
-				Previews: max(0, c.Previews), Summaries: max(0, c.Summarized), Dropped: max(0, c.Dropped),
-				History: max(0, c.Messages), Thoughts: max(0, c.Thoughts), Steps: max(0, c.Steps),
-				Tools: max(0, c.Tools), ToolNames: leftOutNames(c.ToolNames),
-			}
-		}
-	}
-	return nil
 }

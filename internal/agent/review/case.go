@@ -170,28 +170,19 @@ func (l *labels) command(v protocol.Value, at argument.Place) {
 		if name, ok := argument.Family(argument.Parse(line.Part)); ok && line.Part != "" {
 			l.Programs = add(l.Programs, name)
 		}
-		for _, w := range strings.Fields(line.Part) {
-			l.word(strings.Trim(w, `"'<>&|;()`), at)
+		for _, w := range strings.Fields(line.Part) { // it may be a path
+			w = strings.Trim(w, `"'<>&|;()`)
+			if _, value, found := strings.Cut(w, "="); found {
+				w = value
+			}
+			isPath := strings.HasPrefix(w, "/") || strings.HasPrefix(w, "~") || slices.Contains(strings.Split(w, "/"), "..")
+			if isPath && w != "/dev/null" && !strings.Contains(w, "://") && inside.Match(w, at) != argument.Yes {
+				l.Outside = add(l.Outside, textutil.Shorten(w, 100))
+			}
 		}
 	}
 	if l.ReadsOnly && len(l.Outside) == 0 && !near.Allows(c, at) {
 		l.Outside = add(l.Outside, "it may read outside of the folder")
-	}
-}
-
-// word looks at a word of a command that may be a path.
-func (l *labels) word(w string, at argument.Place) {
-	_, value, found := strings.Cut(w, "=")
-	if found {
-		w = value
-	}
-	if strings.Contains(w, "://") || w == "/dev/null" {
-		return
-	}
-	if strings.HasPrefix(w, "/") || strings.HasPrefix(w, "~") || slices.Contains(strings.Split(w, "/"), "..") {
-		if inside.Match(w, at) != argument.Yes {
-			l.Outside = add(l.Outside, textutil.Shorten(w, 100))
-		}
 	}
 }
 

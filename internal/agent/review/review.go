@@ -302,9 +302,20 @@ func (r *Reviewer) review(w *work) {
 	// this participant has given otherwise: the gateway says so of the first one alone.
 	decides := receipt.Decides && !r.opts.Shadow
 	r.log.Info("proposal judged", "proposal", w.proposal.ID, "from", w.proposal.From, "verdict", o.verdict, "decides", decides)
-	if decides {
-		r.decide(w, o)
+	if !decides {
+		return
 	}
+	decision := exchange.Rejection(&w.proposal, textutil.ShortenChars(o.reason, maxReason))
+	decision.ID = r.id("decision", w.proposal.ID)
+	if o.verdict == protocol.OpinionApprove {
+		var err error
+		decision, err = exchange.Approval(&w.proposal, decision.ID, "")
+		if err != nil {
+			r.log.Info("not decided", "proposal", w.proposal.ID, "why", err)
+			return
+		}
+	}
+	r.send(w, decision)
 }
 
 // id returns the id of an envelope about a proposal.
@@ -387,21 +398,6 @@ func inTurn[T any](ctx context.Context, r *Reviewer, read func() (T, error)) (ou
 		return out, ctx.Err()
 	}
 	return participant.Again(ctx, read)
-}
-
-// decide settles a proposal as the opinion says.
-func (r *Reviewer) decide(w *work, o opinion) {
-	decision := exchange.Rejection(&w.proposal, textutil.ShortenChars(o.reason, maxReason))
-	decision.ID = r.id("decision", w.proposal.ID)
-	if o.verdict == protocol.OpinionApprove {
-		var err error
-		decision, err = exchange.Approval(&w.proposal, decision.ID, "")
-		if err != nil {
-			r.log.Info("not decided", "proposal", w.proposal.ID, "why", err)
-			return
-		}
-	}
-	r.send(w, decision)
 }
 
 // Kinds are the kinds of envelopes that a reviewer has to receive.

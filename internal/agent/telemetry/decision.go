@@ -57,7 +57,37 @@ func (t *Telemetry) Decided(ctx context.Context, d Decision) {
 	if d.Err != nil {
 		level = max(level, slog.LevelInfo)
 	}
-	t.logger.LogAttrs(ctx, level, "decision", t.logged(d, span.SpanContext())...)
+	// Every text in the log is masked.
+	var attrs []slog.Attr
+	for _, a := range []struct{ key, text string }{
+		{"space", d.Space}, {"agent", d.Agent}, {"session", d.Session}, {"intent", d.Intent},
+		{"provider", d.Provider}, {"model", d.Model}, {"source", d.Source}, {"outcome", d.Outcome},
+	} {
+		if a.text != "" {
+			attrs = append(attrs, slog.String(a.key, t.mask(a.text)))
+		}
+	}
+	if len(d.Tools) > 0 {
+		tools := make([]string, len(d.Tools))
+		for i, name := range d.Tools {
+			tools[i] = t.mask(name)
+		}
+		attrs = append(attrs, slog.Any("tools", tools))
+	}
+	attrs = append(attrs, slog.Duration("duration", d.Duration),
+		slog.Int("input_tokens", d.Usage.Input), slog.Int("output_tokens", d.Usage.Output),
+		slog.Int("cached_tokens", d.Usage.Cached), slog.Int("reasoning_tokens", d.Usage.Reasoning))
+	if c := d.Context; c != nil {
+		attrs = append(attrs, slog.Int("context_tokens", c.Tokens), slog.Int("context_budget", c.Budget),
+			slog.Int("previews", c.Previews), slog.Int("summarized", c.Summaries), slog.Int("dropped", c.Dropped), slog.Int("tools_left_out", c.Tools))
+	}
+	if d.Err != nil {
+		attrs = append(attrs, slog.String("error_type", ErrorClass(d.Err)), slog.String("error", t.mask(d.Err.Error())))
+	}
+	if span.SpanContext().IsValid() {
+		attrs = append(attrs, slog.String("trace_id", span.SpanContext().TraceID().String()))
+	}
+	t.logger.LogAttrs(ctx, level, "decision", attrs...)
 }
 
 // Mask masks known secrets and texts that look like secrets, as in all
@@ -90,38 +120,4 @@ func (d Decision) attributes() []attribute.KeyValue {
 		attrs = append(attrs, ErrorMessage.String(d.Err.Error()))
 	}
 	return append(attrs, DecisionSeconds.Float64(d.Duration.Seconds()))
-}
-
-// logged returns the log attributes of the decision, masked.
-func (t *Telemetry) logged(d Decision, where trace.SpanContext) []slog.Attr {
-	var attrs []slog.Attr
-	for _, a := range []struct{ key, text string }{
-		{"space", d.Space}, {"agent", d.Agent}, {"session", d.Session}, {"intent", d.Intent},
-		{"provider", d.Provider}, {"model", d.Model}, {"source", d.Source}, {"outcome", d.Outcome},
-	} {
-		if a.text != "" {
-			attrs = append(attrs, slog.String(a.key, t.mask(a.text)))
-		}
-	}
-	if len(d.Tools) > 0 {
-		tools := make([]string, len(d.Tools))
-		for i, name := range d.Tools {
-			tools[i] = t.mask(name)
-		}
-		attrs = append(attrs, slog.Any("tools", tools))
-	}
-	attrs = append(attrs, slog.Duration("duration", d.Duration),
-		slog.Int("input_tokens", d.Usage.Input), slog.Int("output_tokens", d.Usage.Output),
-		slog.Int("cached_tokens", d.Usage.Cached), slog.Int("reasoning_tokens", d.Usage.Reasoning))
-	if c := d.Context; c != nil {
-		attrs = append(attrs, slog.Int("context_tokens", c.Tokens), slog.Int("context_budget", c.Budget),
-			slog.Int("previews", c.Previews), slog.Int("summarized", c.Summaries), slog.Int("dropped", c.Dropped), slog.Int("tools_left_out", c.Tools))
-	}
-	if d.Err != nil {
-		attrs = append(attrs, slog.String("error_type", ErrorClass(d.Err)), slog.String("error", t.mask(d.Err.Error())))
-	}
-	if where.IsValid() {
-		attrs = append(attrs, slog.String("trace_id", where.TraceID().String()))
-	}
-	return attrs
 }

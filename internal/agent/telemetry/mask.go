@@ -69,26 +69,6 @@ func maskParts(text string, mask func(string) string) string {
 	return text
 }
 
-// maskedValue masks all text in an attribute's value.
-func maskedValue(v attribute.Value, mask func(string) string) attribute.Value {
-	switch v.Type() {
-	case attribute.STRING:
-		return attribute.StringValue(mask(v.AsString()))
-	case attribute.STRINGSLICE:
-		list := v.AsStringSlice()
-		for i := range list {
-			list[i] = mask(list[i])
-		}
-		return attribute.StringSliceValue(list)
-	case attribute.BOOL, attribute.INT64, attribute.FLOAT64,
-		attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE:
-		return v
-	default:
-		// An unknown type, which may contain text.
-		return attribute.StringValue(mask(v.String()))
-	}
-}
-
 // maskedAttributes returns a copy with masked keys and values.
 func maskedAttributes(list []attribute.KeyValue, mask func(string) string) []attribute.KeyValue {
 	if len(list) == 0 {
@@ -96,7 +76,22 @@ func maskedAttributes(list []attribute.KeyValue, mask func(string) string) []att
 	}
 	masked := make([]attribute.KeyValue, len(list))
 	for i, kv := range list {
-		masked[i] = attribute.KeyValue{Key: attribute.Key(mask(string(kv.Key))), Value: maskedValue(kv.Value, mask)}
+		value := kv.Value
+		switch value.Type() {
+		case attribute.STRING:
+			value = attribute.StringValue(mask(value.AsString()))
+		case attribute.STRINGSLICE:
+			texts := value.AsStringSlice()
+			for j := range texts {
+				texts[j] = mask(texts[j])
+			}
+			value = attribute.StringSliceValue(texts)
+		case attribute.BOOL, attribute.INT64, attribute.FLOAT64,
+			attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE:
+		default: // an unknown type, which may contain text
+			value = attribute.StringValue(mask(value.String()))
+		}
+		masked[i] = attribute.KeyValue{Key: attribute.Key(mask(string(kv.Key))), Value: value}
 	}
 	return masked
 }

@@ -183,7 +183,17 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[
 		var resp llm.Response
 		failed := context.Canceled
 		defer func() {
-			span.Set(answered(&resp)...)
+			answer := usage(resp.Usage)
+			if resp.ID != "" {
+				answer = append(answer, ResponseID.String(resp.ID))
+			}
+			if resp.Model != "" {
+				answer = append(answer, ResponseModel.String(resp.Model))
+			}
+			if resp.Stop != "" {
+				answer = append(answer, FinishReasons.StringSlice([]string{string(resp.Stop)}))
+			}
+			span.Set(answer...)
 			span.End(failed)
 			label := m.telemetry.metrics.label.model.value
 			if m.untrusted && failed != nil {
@@ -203,20 +213,6 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[
 			}
 		}
 	}
-}
-
-func answered(r *llm.Response) []attribute.KeyValue {
-	attrs := usage(r.Usage)
-	if r.ID != "" {
-		attrs = append(attrs, ResponseID.String(r.ID))
-	}
-	if r.Model != "" {
-		attrs = append(attrs, ResponseModel.String(r.Model))
-	}
-	if r.Stop != "" {
-		attrs = append(attrs, FinishReasons.StringSlice([]string{string(r.Stop)}))
-	}
-	return attrs
 }
 
 // usage returns the attributes for the counts that are not 0.

@@ -28,7 +28,12 @@ type traces struct {
 }
 
 func startTraces(ctx context.Context, o Options, mask func(string) string, m *metrics) (*traces, error) {
-	quietSDK(o, mask)
+	// OpenTelemetry's own parts, which are configured through globals, must not write to
+	// stderr: they quote invalid variables, which may include the collector's keys.
+	otel.SetLogger(logr.Discard())
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		o.Logger.Warn("OpenTelemetry reports a fault", "error", mask(err.Error()))
+	}))
 	next, err := o.Exporter(ctx)
 	if err != nil {
 		return nil, err
@@ -43,24 +48,24 @@ func startTraces(ctx context.Context, o Options, mask func(string) string, m *me
 		mask = func(text string) string { return textutil.Truncate(whole(text), length) }
 	}
 	e := newExporter(next, mask, o, m)
+	var service []attribute.KeyValue
+	if o.Service != "" {
+		service = append(service, semconv.ServiceName(o.Service))
+	}
+	if o.Version != "" {
+		service = append(service, semconv.ServiceVersion(o.Version))
+	}
+	// The environment takes precedence over the options. The error is about invalid items of
+	// OTEL_RESOURCE_ATTRIBUTES, which are ignored.
+	about, _ := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(service...), resource.WithFromEnv())
 	return &traces{
 		exporter: e,
 		provider: sdktrace.NewTracerProvider(
 			sdktrace.WithBatcher(e), // drops when its queue is full
 			sdktrace.WithRawSpanLimits(limits),
-			sdktrace.WithResource(newResource(ctx, o, mask)),
+			sdktrace.WithResource(resource.NewSchemaless(maskedAttributes(about.Attributes(), mask)...)),
 		),
 	}, nil
-}
-
-// quietSDK prevents OpenTelemetry's own parts, which are configured through
-// globals, from writing to stderr: they quote invalid variables, which may
-// include the collector's keys.
-func quietSDK(o Options, mask func(string) string) {
-	otel.SetLogger(logr.Discard())
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		o.Logger.Warn("OpenTelemetry reports a fault", "error", mask(err.Error()))
-	}))
 }
 
 // close exports the queued spans. After it no goroutine of the traces is
@@ -132,22 +137,6 @@ func collectorKeys() []string {
 	return keys
 }
 
-// newResource returns the resource of the spans, with masked strings. The
-// environment takes precedence over the options.
-func newResource(ctx context.Context, o Options, mask func(string) string) *resource.Resource {
-	var service []attribute.KeyValue
-	if o.Service != "" {
-		service = append(service, semconv.ServiceName(o.Service))
-	}
-	if o.Version != "" {
-		service = append(service, semconv.ServiceVersion(o.Version))
-	}
-	// The error is about invalid items of OTEL_RESOURCE_ATTRIBUTES, which are
-	// ignored.
-	r, _ := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(service...), resource.WithFromEnv())
-	return resource.NewSchemaless(maskedAttributes(r.Attributes(), mask)...)
-}
-
 // warnInterval is the minimum interval between warnings about a collector.
 const warnInterval = 10 * time.Minute
 
@@ -188,25 +177,18 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	for i, s := range spans {
 		masked[i] = maskedSpan{ReadOnlySpan: s, mask: e.mask}
 	}
-	e.recordExport(len(spans), e.next.ExportSpans(ctx, masked))
-	return nil
-}
-
-// Shutdown is called once, after the last export.
-func (e *exporter) Shutdown(ctx context.Context) error { return e.next.Shutdown(ctx) }
-
-// recordExport counts a batch, and logs when exports begin to fail or work again.
-func (e *exporter) recordExport(spans int, err error) {
+	err := e.next.ExportSpans(ctx, masked)
+	// Count the batch, and log when exports begin to fail or work again.
 	state := "exported"
 	if err != nil {
 		state = "lost"
 	}
-	e.metrics.spans.WithLabelValues(state).Add(float64(spans))
+	e.metrics.spans.WithLabelValues(state).Add(float64(len(spans)))
 	e.mu.Lock()
 	began, ended := err != nil && !e.failing, err == nil && e.failing
 	e.failing = err != nil
 	if e.closing && err != nil {
-		e.lost, e.err = e.lost+spans, err
+		e.lost, e.err = e.lost+len(spans), err
 	}
 	now := time.Now()
 	warn := began && !e.closing && (e.warned.IsZero() || now.Sub(e.warned) >= warnInterval)
@@ -217,11 +199,15 @@ func (e *exporter) recordExport(spans int, err error) {
 
 	switch {
 	case warn:
-		e.logger.Warn("spans cannot be exported and are dropped", "error", e.mask(err.Error()), "spans", spans)
+		e.logger.Warn("spans cannot be exported and are dropped", "error", e.mask(err.Error()), "spans", len(spans))
 	case ended:
 		e.logger.Debug("spans are exported again")
 	}
+	return nil
 }
+
+// Shutdown is called once, after the last export.
+func (e *exporter) Shutdown(ctx context.Context) error { return e.next.Shutdown(ctx) }
 
 // maskedSpan is a span with masked texts.
 type maskedSpan struct {

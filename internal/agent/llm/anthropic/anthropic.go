@@ -118,12 +118,19 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 	return llm.AdaptRequest(func() iter.Seq2[llm.Event, error] {
 		return m.client.Generate(ctx, "/v1/messages", body, req.Whole, m.decoder)
 	}, func(err error) bool {
+		var refusal *llm.Error
+		if !errors.As(err, &refusal) || refusal.Status != http.StatusBadRequest {
+			return false
+		}
+		isAbout := func(parameter string) bool { return strings.Contains(refusal.Message, parameter) }
+		tuned := body.Thinking != nil || body.OutputConfig != nil && body.OutputConfig.Effort != ""
 		switch thinks := hasThinking(body.Messages); {
-		case thinks && refusesThinking(err):
+		case thinks && isAbout("thinking"): // another model wrote it, or the content before it has changed
 			m.log.LogAttrs(ctx, slog.LevelWarn, "the model refuses its earlier thinking, asking without it",
 				slog.String("provider", provider), slog.String("model", m.name))
 			body = build(m.name, m.maxTokens, req, false)
-		case !thinks && (body.Thinking != nil || body.OutputConfig != nil && body.OutputConfig.Effort != "") && refusesParameter(err):
+		case !thinks && tuned && !strings.HasPrefix(refusal.Message, "messages.") && // which begins the refusal of a message
+			(isAbout("thinking") || isAbout("effort") || isAbout("output_config")):
 			m.plain.Store(true)
 			body = withoutThinking(body)
 		default:
@@ -131,15 +138,6 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 		}
 		return true
 	})
-}
-
-// refusesParameter reports whether the model does not support thinking or
-// effort. The text of a refusal of a message begins with the message.
-func refusesParameter(err error) bool {
-	var refusal *llm.Error
-	return errors.As(err, &refusal) && refusal.Status == http.StatusBadRequest &&
-		!strings.HasPrefix(refusal.Message, "messages.") &&
-		(strings.Contains(refusal.Message, "thinking") || strings.Contains(refusal.Message, "effort") || strings.Contains(refusal.Message, "output_config"))
 }
 
 // withoutThinking removes the parameters that only models with thinking
@@ -153,15 +151,6 @@ func withoutThinking(body request) request {
 		}
 	}
 	return body
-}
-
-// refusesThinking reports whether the API rejected the request because of the
-// thinking in it: another model wrote it, or the content before it has changed.
-// No answer has begun then.
-func refusesThinking(err error) bool {
-	var refusal *llm.Error
-	return errors.As(err, &refusal) && refusal.Status == http.StatusBadRequest &&
-		strings.Contains(refusal.Message, "thinking")
 }
 
 // decoder decodes one answer.

@@ -42,7 +42,7 @@ func conversation(messages []llm.Message, blocks bool) []message {
 			if content == nil {
 				content = plain(m)
 			}
-		case llm.System: // system collects these
+		case llm.System: // build collects these
 		}
 		if len(results)+len(content) == 0 {
 			continue

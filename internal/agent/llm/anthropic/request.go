@@ -86,10 +86,26 @@ func build(model string, answerTokens int, req llm.Request, blocks bool) request
 		Model:     model,
 		MaxTokens: answerTokens + plan.reserve,
 		Stream:    true,
-		System:    system(req.Messages),
 		Messages:  conversation(req.Messages, blocks && !plan.off),
-		Tools:     tools(req.Tools),
 		Thinking:  plan.thinking,
+	}
+	for i := range req.Messages { // the system messages: this API has one field for them
+		if m := &req.Messages[i]; m.Role == llm.System && !blank(m.Text) {
+			out.System = append(out.System, textBlock{Type: "text", Text: m.Text})
+		}
+	}
+	if len(out.System) > 0 {
+		out.System[len(out.System)-1].Cache = ephemeral
+	}
+	for _, t := range req.Tools {
+		schema := t.InputSchema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object"}`)
+		}
+		out.Tools = append(out.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: schema})
+	}
+	if len(out.Tools) > 0 {
+		out.Tools[len(out.Tools)-1].Cache = ephemeral
 	}
 	budgeted := plan.thinking != nil && plan.thinking.BudgetTokens > 0
 	if budgeted && continuesWithoutThinking(out.Messages) {
@@ -104,36 +120,6 @@ func build(model string, answerTokens int, req llm.Request, blocks bool) request
 	}
 	if config != (outputConfig{}) {
 		out.OutputConfig = &config
-	}
-	return out
-}
-
-// system collects the system messages at any position in the conversation: this
-// API has one field for them.
-func system(messages []llm.Message) []textBlock {
-	var out []textBlock
-	for i := range messages {
-		if m := &messages[i]; m.Role == llm.System && !blank(m.Text) {
-			out = append(out, textBlock{Type: "text", Text: m.Text})
-		}
-	}
-	if len(out) > 0 {
-		out[len(out)-1].Cache = ephemeral
-	}
-	return out
-}
-
-func tools(in []llm.Tool) []tool {
-	var out []tool
-	for _, t := range in {
-		schema := t.InputSchema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object"}`)
-		}
-		out = append(out, tool{Name: t.Name, Description: t.Description, InputSchema: schema})
-	}
-	if len(out) > 0 {
-		out[len(out)-1].Cache = ephemeral
 	}
 	return out
 }

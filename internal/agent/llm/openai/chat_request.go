@@ -134,8 +134,15 @@ func choiceOf(c llm.ToolChoice, named func(string) any) any {
 
 func (m *Model) messages(in []llm.Message) []chatMessage {
 	out := make([]chatMessage, 0, len(in))
-	tooled := withCalls(in)
+	tooled := false // the question, which extends to the next user's message, has calls of tools
 	for i, msg := range in {
+		if i == 0 || msg.Role == llm.User {
+			end := slices.IndexFunc(in[i+1:], func(x llm.Message) bool { return x.Role == llm.User })
+			if end < 0 {
+				end = len(in[i+1:])
+			}
+			tooled = slices.ContainsFunc(in[i:i+1+end], func(x llm.Message) bool { return len(x.Calls) > 0 })
+		}
 		text := msg.Text
 		c := chatMessage{Role: string(msg.Role), Content: &text}
 		switch msg.Role {
@@ -157,28 +164,11 @@ func (m *Model) messages(in []llm.Message) []chatMessage {
 			if len(c.ToolCalls) > 0 && msg.Text == "" {
 				c.Content = nil
 			}
-			if tooled[i] {
+			if tooled {
 				c.ReasoningContent, c.Reasoning, c.ReasoningDetails = kept.ReasoningContent, kept.Reasoning, kept.Details
 			}
 		}
 		out = append(out, c)
-	}
-	return out
-}
-
-// withCalls marks the messages that belong to a question with tool calls. A
-// question extends from one user's message to the next.
-func withCalls(in []llm.Message) []bool {
-	out := make([]bool, len(in))
-	for start := 0; start < len(in); {
-		end := start + 1
-		for end < len(in) && in[end].Role != llm.User {
-			end++
-		}
-		tooled := slices.ContainsFunc(in[start:end], func(m llm.Message) bool { return len(m.Calls) > 0 })
-		for ; start < end; start++ {
-			out[start] = tooled
-		}
 	}
 	return out
 }

@@ -136,7 +136,12 @@ func New(o Options) *Model {
 		m.variant.Store(uint32(newTokens))
 	}
 	if m.provider == "" {
-		m.provider = providerAt(host)
+		m.provider = "openai-compatible"
+		for domain, name := range map[string]string{officialHost: "openai", "api.deepseek.com": "deepseek", "openrouter.ai": "openrouter"} {
+			if isSubdomain(host, domain) {
+				m.provider = name
+			}
+		}
 	}
 	if m.newID == nil {
 		m.newID = func() string { return "call_" + rand.Text() }
@@ -181,11 +186,21 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 			return newChatAnswer(m, req.Tools, emit)
 		})
 	}, func(err error) bool {
-		switch v := m.deviation(req, err); {
-		case v&^sent != 0:
+		var refusal *llm.Error
+		if !errors.As(err, &refusal) || !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotFound}, refusal.Status) {
+			return false
+		}
+		v := m.deviation(req, refusal.Message)
+		if v&^sent != 0 {
 			m.variant.Or(uint32(v))
 			return true
-		case items && refusesItems(err) && m.hasItems(req.Messages):
+		}
+		returned := items && slices.ContainsFunc(req.Messages, func(msg llm.Message) bool {
+			return msg.Role == llm.Assistant && len(m.ownItems(&msg)) > 0
+		})
+		// The items are of another model or key, or one of them was removed.
+		if returned && (refusal.Code == "invalid_encrypted_content" || refusal.Code == "unknown_parameter" ||
+			strings.Contains(refusal.Message, "reasoning") || strings.Contains(refusal.Message, "Item ")) {
 			items = false
 			return true
 		}
@@ -193,12 +208,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 	})
 }
 
-// deviation returns the parameter of a request that the server rejected, or 0.
-func (m *Model) deviation(req llm.Request, err error) variant {
-	refusal := invalidRequest(err)
-	if refusal == nil {
-		return 0
-	}
+// deviation returns the parameter of a request that the server rejected, by its message, or 0.
+func (m *Model) deviation(req llm.Request, message string) variant {
 	for _, p := range []struct {
 		flag  variant
 		sent  bool
@@ -210,42 +221,14 @@ func (m *Model) deviation(req llm.Request, err error) variant {
 		{noSummary, m.api == Responses, []string{"reasoning.summary", "reasoning summaries"}},
 		{noEncrypted, m.api == Responses, []string{"Encrypted content is not supported", "'include'", encryptedReasoning}},
 	} {
-		if p.sent && slices.ContainsFunc(p.words, func(word string) bool { return strings.Contains(refusal.Message, word) }) {
+		if p.sent && slices.ContainsFunc(p.words, func(word string) bool { return strings.Contains(message, word) }) {
 			return p.flag
 		}
 	}
 	return 0
 }
 
-// refusesItems reports whether the API rejected the returned items: they are of
-// another model or key, or one of them was removed.
-func refusesItems(err error) bool {
-	refusal := invalidRequest(err)
-	return refusal != nil && (refusal.Code == "invalid_encrypted_content" || refusal.Code == "unknown_parameter" ||
-		strings.Contains(refusal.Message, "reasoning") || strings.Contains(refusal.Message, "Item "))
-}
-
-// invalidRequest returns the refusal of a request that is not valid, or nil.
-func invalidRequest(err error) *llm.Error {
-	var refusal *llm.Error
-	if errors.As(err, &refusal) && (refusal.Status == http.StatusBadRequest || refusal.Status == http.StatusUnprocessableEntity || refusal.Status == http.StatusNotFound) {
-		return refusal
-	}
-	return nil
-}
-
 // isSubdomain reports whether host is domain or a subdomain of it.
 func isSubdomain(host, domain string) bool {
 	return host == domain || strings.HasSuffix(host, "."+domain)
-}
-
-func providerAt(host string) string {
-	for _, p := range []struct{ host, name string }{
-		{officialHost, "openai"}, {"api.deepseek.com", "deepseek"}, {"openrouter.ai", "openrouter"},
-	} {
-		if isSubdomain(host, p.host) {
-			return p.name
-		}
-	}
-	return "openai-compatible"
 }

@@ -154,14 +154,6 @@ func (m *Model) ownItems(msg *llm.Message) []json.RawMessage {
 	return items
 }
 
-// hasItems reports whether a request returns turns in the form in which they
-// arrived.
-func (m *Model) hasItems(messages []llm.Message) bool {
-	return slices.ContainsFunc(messages, func(msg llm.Message) bool {
-		return msg.Role == llm.Assistant && len(m.ownItems(&msg)) > 0
-	})
-}
-
 // replayItems returns the items of an answer for later requests, or nil if text
 // and calls contain all of them, or if a call has no complete item. The rules of
 // the API with store false:

@@ -75,7 +75,15 @@ func readFacts(steps []contextwindow.Record, box *toolbox) facts {
 
 // add adds a successful result.
 func (f *facts) add(c contextwindow.Call, res contextwindow.Result, box *toolbox) {
-	where := pathOf(c)
+	var args map[string]any
+	_ = json.Unmarshal(c.Arguments, &args) // invalid arguments have no path
+	where := ""
+	for _, name := range pathRole {
+		if s, ok := args[name].(string); ok {
+			where = s
+			break
+		}
+	}
 	switch {
 	case box.roots.isNamed(c.Tool):
 		f.roots = append(f.roots, absolutePaths(res.Text)...)
@@ -106,18 +114,6 @@ func (f *facts) add(c contextwindow.Call, res contextwindow.Result, box *toolbox
 	default:
 		f.other = append(f.other, res)
 	}
-}
-
-// pathOf returns the path argument of a call, or "".
-func pathOf(c contextwindow.Call) string {
-	var args map[string]any
-	_ = json.Unmarshal(c.Arguments, &args) // invalid arguments have no path
-	for _, name := range pathRole {
-		if s, ok := args[name].(string); ok {
-			return s
-		}
-	}
-	return ""
 }
 
 var absolute = regexp.MustCompile(`^(/|[A-Za-z]:[\\/])`)

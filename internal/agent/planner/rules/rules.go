@@ -36,7 +36,16 @@ func (Rules) Next(ctx context.Context, s planner.State) (planner.Decision, error
 	r.facts = readFacts(s.Steps, &r.box)
 	switch {
 	case s.Forced != "":
-		return r.force()
+		t := s.Tool(s.Forced)
+		if t == nil {
+			return planner.Decision{}, fmt.Errorf("%w: there is no tool %q", planner.ErrForced, s.Forced)
+		}
+		c, err := r.fill(parseTool(t)).call()
+		if err != nil {
+			return planner.Decision{}, fmt.Errorf("%w: %s: %w", planner.ErrForced, t.Name, err)
+		}
+		c.Reason = "I was told to call " + code(t.Name) + " now."
+		return planner.Decision{Action: contextwindow.UseTools, Source: planner.ByForce, Calls: []contextwindow.Call{c}}, nil
 	case len(s.Tools) == 0:
 		return finish("I have no tools to look that up with, so I cannot say anything about it.", "There are no tools to work with.", 0.1), nil
 	}
@@ -95,20 +104,6 @@ func (r *run) sparing(most int, calls []contextwindow.Call) []contextwindow.Call
 		most--
 		return most < 0 || r.declined
 	})
-}
-
-// force calls the tool that the caller requires.
-func (r *run) force() (planner.Decision, error) {
-	t := r.s.Tool(r.s.Forced)
-	if t == nil {
-		return planner.Decision{}, fmt.Errorf("%w: there is no tool %q", planner.ErrForced, r.s.Forced)
-	}
-	c, err := r.fill(parseTool(t)).call()
-	if err != nil {
-		return planner.Decision{}, fmt.Errorf("%w: %s: %w", planner.ErrForced, t.Name, err)
-	}
-	c.Reason = "I was told to call " + code(t.Name) + " now."
-	return planner.Decision{Action: contextwindow.UseTools, Source: planner.ByForce, Calls: []contextwindow.Call{c}}, nil
 }
 
 // fill fills a tool's parameters. The path is the file that the question names,

@@ -17,8 +17,17 @@ type tool struct {
 	schema schema
 }
 
+// parseTool splits the names read_text_file, readTextFile and fs__read-text-file in the same
+// way.
 func parseTool(t *planner.Tool) *tool {
-	parsed := &tool{Tool: t, parts: nameParts(t.Name)}
+	var name strings.Builder
+	for i, r := range t.Name {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			name.WriteByte(' ')
+		}
+		name.WriteRune(r)
+	}
+	parsed := &tool{Tool: t, parts: strings.FieldsFunc(strings.ToLower(name.String()), func(r rune) bool { return strings.ContainsRune("_-./ :", r) })}
 	_ = json.Unmarshal(t.InputSchema, &parsed.schema) // an invalid schema has no parameters
 	return parsed
 }
@@ -180,19 +189,6 @@ func (q *question) mentions(word string) bool {
 }
 
 func (t *tool) isNamed(name string) bool { return t != nil && t.Name == name }
-
-// nameParts splits read_text_file, readTextFile and fs__read-text-file in the
-// same way.
-func nameParts(name string) []string {
-	var b strings.Builder
-	for i, r := range name {
-		if i > 0 && r >= 'A' && r <= 'Z' {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-	}
-	return strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool { return strings.ContainsRune("_-./ :", r) })
-}
 
 // has reports whether the parts of a name include one of the words.
 func has(parts []string, words string) bool {
