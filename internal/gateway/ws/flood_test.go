@@ -206,8 +206,11 @@ spaces:
     participants:
       alice: {token: alice-token, capabilities: ["*"]}
 `)
-			if refused := floodRefused(t, g, c.text); refused > 95 || refused == 0 { // 16 MiB
-				t.Errorf("%d envelopes were refused before the end", refused)
+			begun := time.Now()
+			refused := floodRefused(t, g, c.text)
+			// 16 MiB, and what is permitted again while a busy machine takes its time.
+			if most := 95 + int(time.Since(begun).Seconds()); refused > most || refused == 0 {
+				t.Errorf("%d envelopes were refused before the end, at most %d may be", refused, most)
 			}
 			// A busy machine takes so long between two of them that some bytes are permitted again.
 			testkit.Eventually(t, "another connection and HTTP are refused", func() bool {

@@ -38,10 +38,13 @@ func TestWriters_NoneWhileIdle(t *testing.T) {
 	})
 }
 
+// patient has no pings: a busy machine takes longer than their interval, and these clients do not answer them.
+const patient = "idle_timeout: 0s\nping_interval: 0s\n" + meuptest.Config
+
 // A connection that takes nothing gets a goroutine of its own, and the others receive what it does not. It receives
 // the same later, in order, although its frames were cut where its socket was full.
 func TestWriters_BlockedSocketHoldsUpNobody(t *testing.T) {
-	g := meuptest.Start(t, meuptest.Config)
+	g := meuptest.Start(t, patient)
 	slow := dialRaw(t, g, "echo=true")
 	bob := dial(t, g.URL("lab"), &websocket.DialOptions{HTTPHeader: bearer("bob")})
 	read(t, bob)
@@ -80,7 +83,7 @@ func TestWriters_BlockedSocketHoldsUpNobody(t *testing.T) {
 func TestWriters_CloseWhileBlocked(t *testing.T) {
 	for _, hangUp := range []bool{false, true} {
 		t.Run(fmt.Sprint("the peer hangs up: ", hangUp), func(t *testing.T) {
-			g := meuptest.Start(t, meuptest.Config)
+			g := meuptest.Start(t, patient)
 			slow := dialRaw(t, g, "")
 			bob := dial(t, g.URL("lab"), &websocket.DialOptions{HTTPHeader: bearer("bob")})
 			read(t, bob)
