@@ -645,3 +645,27 @@ func TestDeciders_RejectedAndPromoted(t *testing.T) {
 		t.Errorf("%v, %v", o[0].Err, o[1].Err)
 	}
 }
+
+// From expires_at on, a call is not made. A rejection still counts, and the log has that it was late.
+func TestDecision_AfterExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := open(t, rights{"agent": {"mcp.proposal"}, "alice": {"*"}, "files": {"mcp.response"}}, nil)
+		expires := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+		for _, id := range []string{"p0", "p1"} {
+			r.must("agent", strings.Replace(proposal(id, "write_file"), `"payload":{`, `"payload":{"expires_at":"`+expires+`",`, 1))
+		}
+		time.Sleep(time.Minute - time.Second) // fake time
+		r.must("alice", approval("a0", "p0", "write_file"))
+		if r.reasonFor("a0").Late {
+			t.Error("an approval before expires_at is late")
+		}
+		for range 2 { // at expires_at, and one second later
+			time.Sleep(time.Second)
+			r.refuses("alice", approval("", "p1", "write_file"), protocol.CodeProposalMismatch, "The proposal has expired; its call can no longer be made.")
+		}
+		r.must("alice", rejection("r1", "p1"))
+		if !r.reasonFor("r1").Late {
+			t.Error("a rejection after expires_at is not late")
+		}
+	})
+}
