@@ -459,3 +459,44 @@ func TestMCP_ListenToOneParticipant(t *testing.T) {
 	}
 	awaitNotice(t, notices, "lamp://state")
 }
+
+// A call that may be neither made nor proposed is refused with the reason of the proposal's refusal.
+func TestMCP_CallRefusedTwice(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(foreignConfig, "    participants:", `    proposals:
+      deciders:
+        - rules: [{payload: {params: {name: precise, arguments: {n: 13}}}, deny: true, reason: Thirteen is too bright.}]
+    participants:
+      ben:
+        token: ben-token
+        capabilities: [mcp.proposal, {kind: mcp.request, payload: {method: tools/list}}]
+        limits: {kinds: [{kind: mcp.proposal, rate: 0.0001}]}
+      ida: {token: ida-token, capabilities: [chat, {kind: mcp.request, payload: {method: tools/list}}, {kind: mcp.request, payload: {params: {arguments: {n: 1}}}}]}`, 1))
+	bridgeTo(t, g, "lamp-token", lamp())
+	if status, body := postAs(t, g, "ben-token", "/api/spaces/lab/envelopes", `{"kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"precise"}}}`); status != http.StatusOK {
+		t.Fatal(body)
+	}
+	for name, c := range map[string]struct {
+		token string
+		n     int
+		want  []string
+	}{
+		"a rule rejects the call":    {"bob-token", 13, []string{"do not allow this mcp.request.", "A rule of this space rejects the call: Thirteen is too bright."}},
+		"the caller may not propose": {"ida-token", 2, []string{"do not allow this mcp.request.", "do not allow this mcp.proposal."}},
+		"the limit is reached":       {"ben-token", 2, []string{"your limit (kinds: mcp.proposal)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mcpClientOf(t, g, c.token, mcpRevisions[0])
+			arguments := map[string]any{"n": c.n}
+			inCall, isError := callTool(t, s, "call", map[string]any{"participant": "lamp", "tool": "precise", "arguments": arguments})
+			var refused *jsonrpc.Error
+			if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "lamp__precise", Arguments: arguments}); !errors.As(err, &refused) {
+				t.Fatalf("%v, want an error of JSON-RPC", err)
+			}
+			for _, want := range c.want {
+				if !isError || !strings.Contains(inCall, want) || !strings.Contains(refused.Message, want) {
+					t.Errorf("call: %s\nrelayed: %s\nwant both with %q", inCall, refused.Message, want)
+				}
+			}
+		})
+	}
+}

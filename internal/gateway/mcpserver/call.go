@@ -82,11 +82,8 @@ func (c *caller) call(ctx context.Context, in callInput) (*answered, error) {
 		return out, err
 	}
 	proposed, failed := c.propose(ctx, proposeInput{Participant: in.Participant, Tool: in.Tool, Arguments: in.Arguments, Context: in.Context, Key: in.Key})
-	if errors.Is(failed, &protocol.Error{Code: protocol.CodeInvalidPayload}) {
-		return nil, failed
-	}
 	if failed != nil {
-		return nil, err // it may neither call nor propose
+		return nil, notProposed(err, failed)
 	}
 	return &answered{Note: notice, State: callProposed, ID: proposed.ID, Cursor: proposed.Cursor, Next: proposed.Next}, nil
 }

@@ -213,11 +213,8 @@ func (c *caller) proposeInstead(ctx context.Context, r *relayed, key string, cau
 		return nil, err
 	}
 	proposed, err := c.propose(ctx, proposeInput{Participant: string(r.host), Tool: tool, Arguments: r.params["arguments"], Key: key})
-	if errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidPayload}) {
-		return nil, refusal(err)
-	}
 	if err != nil {
-		return nil, refusal(cause) // it may neither call nor propose
+		return nil, refusal(notProposed(cause, err))
 	}
 	return notDone(r, &answered{Note: notice, State: callProposed, ID: proposed.ID, Cursor: proposed.Cursor, Next: proposed.Next})
 }

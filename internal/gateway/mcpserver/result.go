@@ -95,3 +95,17 @@ func refusal(err error) error {
 	data, _ := json.Marshal(fields) // texts
 	return &jsonrpc.Error{Code: int64(code), Message: refused.Message, Data: data}
 }
+
+// notProposed returns the error of a call that the caller may not make, and whose proposal was
+// refused as well. If the refusal of the proposal is one of its rights too, or a rule that rejects
+// the call, the error has both texts; otherwise it is the one of the proposal: a limit, a pause, a
+// log that takes nothing.
+func notProposed(call, proposal error) error {
+	var first, second *protocol.Error
+	if !errors.As(call, &first) || !errors.As(proposal, &second) || second.Code != first.Code {
+		return proposal
+	}
+	both := *first
+	both.Message += " " + second.Message
+	return &both
+}
