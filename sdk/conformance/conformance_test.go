@@ -180,7 +180,7 @@ func TestGateway_Skips(t *testing.T) {
 			skipped = append(skipped, v.Name)
 		}
 	}
-	if want := []string{"arguments", "budget", "capabilities", "claims", "deciders", "decisions", "description", "pause", "policy", "proposal", "typed"}; !slices.Equal(skipped, want) {
+	if want := []string{"arguments", "budget", "capabilities", "claims", "deciders", "decisions", "description", "expiry", "pause", "policy", "proposal", "typed"}; !slices.Equal(skipped, want) {
 		t.Errorf("skipped %v", skipped)
 	}
 }

@@ -322,6 +322,7 @@ var gatewayMutants = map[string]struct {
 	"no limit":             {&proxy{up: replace(strings.Repeat("x", 1<<20), "x")}, "size"},
 	"trims streams":        {&proxy{down: replace(`"a part "`, `"a part"`)}, "stream"},
 	"any fulfillment":      {&proxy{up: replace(`"path": "y"`, `"path": "x"`)}, "proposal"},
+	"no expiry":            {&proxy{up: replace(`, "expires_at": "2026-01-01T00:00:00Z"`, ``)}, "expiry"},
 	"no capabilities":      {&proxy{down: replace(`"your_capabilities"`, `"capabilities"`)}, "capabilities"},
 	"ignores revocations":  {&proxy{up: drop(`capability.revoke`)}, "capabilities"},
 	"ignores pauses":       {&proxy{up: replace(`participant.pause`, `participant.status`)}, "pause"},
