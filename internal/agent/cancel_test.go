@@ -1,9 +1,12 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +109,47 @@ func TestQuestionWithdrawn(t *testing.T) {
 	all := conversation(t, alice, func(env *protocol.Envelope) bool { return env.Kind == protocol.KindReasoningCancel })
 	if p := decode(t, last(all)); last(all).From != "planner" || p["reason"] != "cancelled by alice: found it" {
 		t.Errorf("%s", script(all))
+	}
+}
+
+// A question that is given up before a place is free is in the log like one that was taken.
+func TestQuestionGivenUp_Waiting(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice, space := join(t, g, "alice"), join(t, g, "planner")
+	tools, hanging, _ := slowTools(t)
+	var log bytes.Buffer // read after the agent has ended
+	a := agent.New(agent.Options{Space: space, Tools: tools, MaxQuestions: 1, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	ask(t, alice, "look slowly")
+	<-hanging
+	withdrawn, left := ask(t, alice, "and this?"), ask(t, alice, "and that?")
+	send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(withdrawn)})
+	asked, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindParticipantRequestStatus, To: []protocol.ParticipantID{"planner"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conversation(t, alice, func(env *protocol.Envelope) bool { return env.Correlation.Names(asked.ID) }) // the others were received before
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	_ = space.Close()
+	for id, want := range map[protocol.ID]string{withdrawn: "cancelled by alice", left: "the agent is shutting down"} {
+		var got []string
+		for line := range strings.Lines(log.String()) {
+			var x struct{ Msg, Question, Err string }
+			if err := json.Unmarshal([]byte(line), &x); err != nil {
+				t.Fatal(err)
+			}
+			if x.Question == string(id) {
+				got = append(got, x.Msg+": "+x.Err)
+			}
+		}
+		if want := "question given up: " + want; !slices.Contains(got, want) {
+			t.Errorf("%s: the log has %q, want %q", id, got, want)
+		}
 	}
 }
 

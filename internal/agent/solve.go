@@ -53,7 +53,6 @@ func (a *Agent) answer(q *question) {
 	}
 	span.End(err)
 	if err != nil {
-		log.Info("question given up", "err", errorForLog(err))
 		a.replyError(q, err)
 		return
 	}
@@ -357,9 +356,10 @@ func (a *Agent) close(p *problem, err error) {
 	a.out.Final("end of a context", p.inside(protocol.KindReasoningCancel, fields...))
 }
 
-// replyError sends a chat that explains why the question was not answered, if
-// the agent may still send.
+// replyError logs that the question was given up, also one that still waited, and sends a chat
+// that explains why, if the agent may still send.
 func (a *Agent) replyError(q *question, cause error) {
+	a.log.Info("question given up", "question", q.chat.ID, "context", q.root.path, "err", errorForLog(cause))
 	if q.part {
 		a.close(q.root, cause) // not closed yet if the part was waiting
 		return
