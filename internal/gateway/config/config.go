@@ -70,8 +70,9 @@ const (
 )
 
 // allAdapters returns all adapters, which are the default. Also in schemas/config.schema.json
-// and examples/config/full.yaml; operations of apidoc; cases in adapters_test.go,
-// foreignjson_test.go and elements_test.go of package gateway; docs/protocol/8-adapters.md,
+// and examples/config/full.yaml; operations and parameters of apidoc, with cases in
+// parameters_test.go; cases in adapters_test.go, foreignjson_test.go and elements_test.go of package
+// gateway; cmd/meup-gateway/testdata/script/check.txtar; docs/protocol/8-adapters.md,
 // docs/protocol.md and docs/README.md.
 func allAdapters() []string {
 	return []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A, AdapterOpenAI, AdapterOTLP}

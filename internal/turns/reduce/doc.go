@@ -16,7 +16,7 @@
 // decision, in a context or, without one, in answer to another participant's
 // chat, which makes its sender an agent too. The request that fulfills a
 // proposal is part of that proposal's decision. A proposal that is undecided
-// when its context is closed, or at its expires_at by the clock of the reader, has
+// when its context is closed, or at its expires_at by the time of the Display, has
 // expired, unless it is decided after all. The
 // rationale of a decision is the agent's own thought that it correlates to, else
 // the agent's last thought before it in the same context that names this tool or
