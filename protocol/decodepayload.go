@@ -19,8 +19,11 @@ func (r *reader) payload() *Error {
 	if err := r.foldedFields(); err != nil {
 		return err
 	}
-	if r.dialect == DialectMEW04 && addressesGateway(e.Kind) {
-		e.To = slices.DeleteFunc(e.To, func(id ParticipantID) bool { return id == gatewayAlias || id == GatewayID })
+	if r.dialect == DialectMEW04 {
+		switch e.Kind {
+		case KindStreamRequest, KindStreamClose, KindStreamGrantWrite, KindStreamRevokeWrite, KindStreamTransfer: // may be addressed to the gateway
+			e.To = slices.DeleteFunc(e.To, func(id ParticipantID) bool { return id == gatewayAlias || id == GatewayID })
+		}
 	}
 	if r.dialect != DialectMEUP01 {
 		if err := r.usePayload(translate(e, r.in.Payload)); err != nil {

@@ -66,13 +66,27 @@ func (f Filter) Compile() (*Matcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	kinds, expressions, err := kindPatterns(f.Kinds)
-	if err != nil {
-		return nil, err
+	if len(f.Kinds) > maxFilterItems {
+		return nil, filterError("kinds", fmt.Sprintf("at most %d patterns", maxFilterItems))
 	}
-	m.kinds = kinds
-	if expressions > 0 {
-		m.decided = make(map[Kind]bool)
+	expressions, steps := 0, 0
+	for _, s := range f.Kinds {
+		p, err := ParseKindPattern(s)
+		if err != nil {
+			return nil, filterError("kinds", err.Error())
+		}
+		if p.class == classRegexp {
+			expressions++
+			steps += p.steps
+			m.decided = make(map[Kind]bool)
+		}
+		switch {
+		case expressions > maxFilterExpressions:
+			return nil, filterError("kinds", fmt.Sprintf("at most %d regular expressions", maxFilterExpressions))
+		case steps > maxFilterSteps:
+			return nil, filterError("kinds", "the regular expressions are too large together")
+		}
+		m.kinds = append(m.kinds, p)
 	}
 	if len(f.From) > maxFilterItems {
 		return nil, filterError("from", fmt.Sprintf("at most %d senders", maxFilterItems))
@@ -105,31 +119,6 @@ func prefixes(name string, list []string) ([]ContextPath, error) {
 		out = append(out, p)
 	}
 	return out, nil
-}
-
-func kindPatterns(list []string) (out []KindPattern, expressions int, err error) {
-	if len(list) > maxFilterItems {
-		return nil, 0, filterError("kinds", fmt.Sprintf("at most %d patterns", maxFilterItems))
-	}
-	steps := 0
-	for _, s := range list {
-		p, err := ParseKindPattern(s)
-		if err != nil {
-			return nil, 0, filterError("kinds", err.Error())
-		}
-		if p.class == classRegexp {
-			expressions++
-			steps += p.steps
-		}
-		if expressions > maxFilterExpressions {
-			return nil, 0, filterError("kinds", fmt.Sprintf("at most %d regular expressions", maxFilterExpressions))
-		}
-		if steps > maxFilterSteps {
-			return nil, 0, filterError("kinds", "the regular expressions are too large together")
-		}
-		out = append(out, p)
-	}
-	return out, expressions, nil
 }
 
 func filterError(field, detail string) *Error {
@@ -199,21 +188,17 @@ func (m *Matcher) matchContext(c ContextPath) bool {
 		return m.filter.Depth == nil || c.Depth() <= *m.filter.Depth
 	}
 	for _, p := range m.include {
-		if m.included(c, p) {
+		switch {
+		case !c.Within(p):
+		case m.filter.Depth != nil:
+			if c.Depth()-p.Depth() <= *m.filter.Depth {
+				return true
+			}
+		case p != "" || c == "": // without a depth, "" is the main conversation alone
 			return true
 		}
 	}
 	return false
-}
-
-func (m *Matcher) included(c, prefix ContextPath) bool {
-	if m.filter.Depth != nil {
-		return c.Within(prefix) && c.Depth()-prefix.Depth() <= *m.filter.Depth
-	}
-	if prefix == "" {
-		return c == ""
-	}
-	return c.Within(prefix)
 }
 
 // ParseFilter parses the payload of system.subscribe. Unknown keys are errors,
@@ -222,37 +207,30 @@ func (m *Matcher) included(c, prefix ContextPath) bool {
 func ParseFilter(v Value) (Filter, error) {
 	var f Filter
 	for k, x := range v.Members {
-		if err := f.set(k.Text(), x); err != nil {
-			return Filter{}, err
+		key, ok := k.Text(), false
+		switch key {
+		case "contexts":
+			f.Contexts, ok = texts[string](x)
+		case "exclude_contexts":
+			f.ExcludeContexts, ok = texts[string](x)
+		case "kinds":
+			f.Kinds, ok = texts[string](x)
+		case "from":
+			f.From, ok = texts[ParticipantID](x)
+		case "depth":
+			n, isInt := x.Int()
+			depth := int(n)
+			f.Depth, ok = &depth, isInt && n >= 0 && n <= MaxContextBytes
+		case "conclusions_only":
+			f.ConclusionsOnly, ok = x.Bool(), x.Type() == TypeBool
+		default:
+			return Filter{}, filterError(key, "no such key; there are contexts, exclude_contexts, kinds, from, depth and conclusions_only")
+		}
+		if !ok {
+			return Filter{}, filterError(key, "expected "+filterTypes[key])
 		}
 	}
 	return f, nil
-}
-
-func (f *Filter) set(key string, v Value) error {
-	var ok bool
-	switch key {
-	case "contexts":
-		f.Contexts, ok = texts[string](v)
-	case "exclude_contexts":
-		f.ExcludeContexts, ok = texts[string](v)
-	case "kinds":
-		f.Kinds, ok = texts[string](v)
-	case "from":
-		f.From, ok = texts[ParticipantID](v)
-	case "depth":
-		n, isInt := v.Int()
-		depth := int(n)
-		f.Depth, ok = &depth, isInt && n >= 0 && n <= MaxContextBytes
-	case "conclusions_only":
-		f.ConclusionsOnly, ok = v.Bool(), v.Type() == TypeBool
-	default:
-		return filterError(key, "no such key; there are contexts, exclude_contexts, kinds, from, depth and conclusions_only")
-	}
-	if !ok {
-		return filterError(key, "expected "+filterTypes[key])
-	}
-	return nil
 }
 
 var filterTypes = map[string]string{

@@ -37,16 +37,6 @@ func translate(e *Envelope, payload Value) []byte {
 	return nil
 }
 
-// addressesGateway reports whether an envelope of the kind may be addressed to
-// the gateway.
-func addressesGateway(k Kind) bool {
-	switch k {
-	case KindStreamRequest, KindStreamClose, KindStreamGrantWrite, KindStreamRevokeWrite, KindStreamTransfer:
-		return true
-	}
-	return false
-}
-
 // translateThought adds a message to a thought {reasoning, action,
 // actionInput}, and the name of the tool that it calls.
 func translateThought(payload Value) []byte {

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -10,11 +11,21 @@ import (
 // accepts: unusual spellings (a number as 1e0, an id with escapes) are left to
 // the schema.
 
+// typed accepts the values of some types.
+func typed(types ...protocol.Type) func(protocol.Value) bool {
+	return func(v protocol.Value) bool { return slices.Contains(types, v.Type()) }
+}
+
+var (
+	text     = typed(protocol.TypeString)
+	boolean  = typed(protocol.TypeBool)
+	array    = typed(protocol.TypeArray)
+	params   = typed(protocol.TypeObject, protocol.TypeArray)
+	idNumber = typed(protocol.TypeString, protocol.TypeNumber)
+	idOrNull = typed(protocol.TypeString, protocol.TypeNumber, protocol.TypeNull)
+)
+
 func anything(protocol.Value) bool { return true }
-
-func text(v protocol.Value) bool { return v.Type() == protocol.TypeString }
-
-func boolean(v protocol.Value) bool { return v.Type() == protocol.TypeBool }
 
 func participantID(v protocol.Value) bool { return protocol.ValidParticipantID(v.Text()) }
 
@@ -28,8 +39,6 @@ func timestamp(v protocol.Value) bool {
 	return err == nil && t.Format(time.RFC3339Nano) == string(s)
 }
 
-func array(v protocol.Value) bool { return v.Type() == protocol.TypeArray }
-
 // filled accepts a non-empty string.
 func filled(v protocol.Value) bool {
 	s, plain := v.Plain()
@@ -37,16 +46,6 @@ func filled(v protocol.Value) bool {
 }
 
 func format(v protocol.Value) bool { return v.EqualText("plain") || v.EqualText("markdown") }
-
-func params(v protocol.Value) bool {
-	return v.Type() == protocol.TypeObject || v.Type() == protocol.TypeArray
-}
-
-func idNumber(v protocol.Value) bool {
-	return v.Type() == protocol.TypeString || v.Type() == protocol.TypeNumber
-}
-
-func idOrNull(v protocol.Value) bool { return idNumber(v) || v.Type() == protocol.TypeNull }
 
 // count accepts a non-negative integer.
 func count(v protocol.Value) bool {
@@ -128,18 +127,14 @@ func ids(v protocol.Value) bool {
 		return false
 	}
 	for x := range v.Elements {
-		if !id(x) {
+		s, plain := x.Plain()
+		// The compiler keeps a conversion that does not outlive the call on the
+		// stack only up to 32 bytes; longer ids are left to the schema.
+		if !plain || len(s) > 32 || !protocol.ValidID(string(s)) {
 			return false
 		}
 	}
 	return true
-}
-
-func id(v protocol.Value) bool {
-	s, plain := v.Plain()
-	// The compiler keeps a conversion that does not outlive the call on the
-	// stack only up to 32 bytes; longer ids are left to the schema.
-	return plain && len(s) <= 32 && protocol.ValidID(string(s))
 }
 
 // metadata accepts the metadata of reasoning.start.

@@ -150,7 +150,10 @@ func missingField(f fault, schema *jsonschema.Schema, value protocol.Value) faul
 	f.missing = strings.Join(wanted, " or ")
 	f.detail = "expected " + f.missing
 	f.path += "/" + wanted[0]
-	f.advice = describe(schema.Properties[wanted[0]])
+	// The description at the place itself precedes that of the definition it refers to.
+	for s := schema.Properties[wanted[0]]; s != nil && f.advice == ""; s = s.Ref {
+		f.advice = s.Description
+	}
 	return f
 }
 
@@ -214,17 +217,6 @@ func element(v protocol.Value, index string) protocol.Value {
 		n--
 	}
 	return protocol.Value{}
-}
-
-// describe returns the schema's description of a field; the description at the
-// place itself precedes the description of the definition it refers to.
-func describe(s *jsonschema.Schema) string {
-	for ; s != nil; s = s.Ref {
-		if s.Description != "" {
-			return s.Description
-		}
-	}
-	return ""
 }
 
 // types formats a list of JSON types: "a string or a number".

@@ -50,11 +50,7 @@ func has(list []string, name string) uint16 {
 // its kind. It does not allocate.
 func fastAccept(kind protocol.Kind, payload protocol.Value) bool {
 	s, ok := compiledShapes[kind]
-	return ok && s.accepts(payload)
-}
-
-func (s *compiledShape) accepts(payload protocol.Value) bool {
-	if payload.Type() != protocol.TypeObject {
+	if !ok || payload.Type() != protocol.TypeObject {
 		return false
 	}
 	var seen uint16

@@ -58,32 +58,28 @@ func boundNumber(s string) json.Number {
 			e = -e
 		}
 	}
-	n := decimal(whole+fraction, e-len(fraction))
+	digits := strings.TrimLeft(whole+fraction, "0")
+	trimmed := strings.TrimRight(digits, "0")
+	e += len(digits) - len(trimmed) - len(fraction) // the number is trimmed × 10^e,
+	magnitude := len(trimmed) + e                   // or 0.trimmed × 10^magnitude
+	var n string
+	switch {
+	case trimmed == "":
+		n = "0"
+	case magnitude > maxNumberExponent && e >= 0:
+		n = "1e100"
+	case magnitude > maxNumberExponent:
+		n = "1" + strings.Repeat("0", maxNumberExponent) + ".5"
+	case magnitude < -maxNumberExponent:
+		n = "1e-100"
+	default:
+		if len(trimmed) > 2*maxNumberExponent { // some are after the point: the removed part is not zero
+			trimmed = trimmed[:2*maxNumberExponent] + "1"
+		}
+		n = "0." + trimmed + "e" + strconv.Itoa(magnitude)
+	}
 	if negative {
 		n = "-" + n
 	}
 	return json.Number(n)
-}
-
-// decimal returns an equivalent small number for digits × 10^e.
-func decimal(digits string, e int) string {
-	digits = strings.TrimLeft(digits, "0")
-	trimmed := strings.TrimRight(digits, "0")
-	e += len(digits) - len(trimmed)
-	magnitude := len(trimmed) + e // the number is 0.trimmed × 10^magnitude
-	switch {
-	case trimmed == "":
-		return "0"
-	case magnitude > maxNumberExponent && e >= 0:
-		return "1e100"
-	case magnitude > maxNumberExponent:
-		return "1" + strings.Repeat("0", maxNumberExponent) + ".5"
-	case magnitude < -maxNumberExponent:
-		return "1e-100"
-	case len(trimmed) > 2*maxNumberExponent:
-		// With this many digits some are after the point: the removed part is
-		// not zero.
-		trimmed = trimmed[:2*maxNumberExponent] + "1"
-	}
-	return "0." + trimmed + "e" + strconv.Itoa(magnitude)
 }

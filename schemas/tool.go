@@ -429,22 +429,18 @@ func CheckNumbers(v protocol.Value) error {
 			}
 		}
 	case protocol.TypeNumber:
-		return checkNumber(string(v.Raw()))
-	}
-	return nil
-}
-
-func checkNumber(s string) error {
-	if len(s) > maxNumber {
-		return fmt.Errorf("a number of %d characters is longer than the %d that are taken", len(s), maxNumber)
-	}
-	at := strings.IndexAny(s, "eE")
-	if at < 0 {
-		return nil
-	}
-	e, err := strconv.Atoi(s[at+1:])
-	if err != nil || e < -maxExponent || e > maxExponent {
-		return fmt.Errorf("the number %.40s has an exponent beyond the %d that is taken", s, maxExponent)
+		s := string(v.Raw())
+		if len(s) > maxNumber {
+			return fmt.Errorf("a number of %d characters is longer than the %d that are taken", len(s), maxNumber)
+		}
+		at := strings.IndexAny(s, "eE")
+		if at < 0 {
+			return nil
+		}
+		e, err := strconv.Atoi(s[at+1:])
+		if err != nil || e < -maxExponent || e > maxExponent {
+			return fmt.Errorf("the number %.40s has an exponent beyond the %d that is taken", s, maxExponent)
+		}
 	}
 	return nil
 }

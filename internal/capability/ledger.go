@@ -124,29 +124,25 @@ func (l *Ledger) WithConfiguredOf(other *Ledger) *Ledger {
 func (l *Ledger) Apply(changes ...Change) *Ledger {
 	next := *l
 	for _, c := range changes {
-		next.apply(c)
+		next.position++
+		switch c := c.(type) {
+		case Grant:
+			next.grant(c)
+		case Revocation:
+			next.revoke(c)
+		}
+		// Grants that have ended by the time of the change are dropped, not by the newest time
+		// so far: a clock that was ahead for a moment must not end the grants made after its
+		// correction.
+		for {
+			_, r, ok := next.expiry.After("")
+			if !ok || !r.expired(c.at()) {
+				break
+			}
+			next.drop(r)
+		}
 	}
 	return &next
-}
-
-// apply folds one change into l, which is not shared yet. It drops the grants that
-// have ended by the time of the change, not by the newest time so far: a clock that
-// was ahead for a moment must not end the grants made after its correction.
-func (l *Ledger) apply(c Change) {
-	l.position++
-	switch c := c.(type) {
-	case Grant:
-		l.grant(c)
-	case Revocation:
-		l.revoke(c)
-	}
-	for {
-		_, r, ok := l.expiry.After("")
-		if !ok || !r.expired(c.at()) {
-			return
-		}
-		l.drop(r)
-	}
 }
 
 func (l *Ledger) grant(g Grant) {
@@ -183,12 +179,19 @@ func (l *Ledger) drop(r *record) {
 	}
 }
 
+// revoke adds a revocation. It replaces earlier ones that it contains. Beyond maxRevoked,
+// all is taken: rather too little is left than too much.
 func (l *Ledger) revoke(v Revocation) {
 	h := l.holder(v.Recipient).copied()
 	h.lost = l.position
 	w := Work{left: maxCheckWork}
 	for _, c := range v.Capabilities {
-		h.take(c.asDeny(), l.position, &w)
+		rule := c.asDeny()
+		if len(h.revoked) >= maxRevoked {
+			rule = everything
+		}
+		h.revoked = slices.DeleteFunc(slices.Clone(h.revoked), func(x revocation) bool { return rule.covers(x.rule, &w) })
+		h.revoked = append(h.revoked, revocation{rule, l.position})
 	}
 	l.holders = l.holders.Set(v.Recipient, h)
 	for _, r := range h.grants {
@@ -196,17 +199,6 @@ func (l *Ledger) revoke(v Revocation) {
 			l.drop(r)
 		}
 	}
-}
-
-// take adds a revocation to h, which is not shared yet. It replaces earlier
-// ones that it contains. Beyond maxRevoked, all is taken: rather too little is
-// left than too much.
-func (h *holder) take(rule *Capability, position uint64, w *Work) {
-	if len(h.revoked) >= maxRevoked {
-		rule = everything
-	}
-	h.revoked = slices.DeleteFunc(slices.Clone(h.revoked), func(v revocation) bool { return rule.covers(v.rule, w) })
-	h.revoked = append(h.revoked, revocation{rule, position})
 }
 
 // tookAll reports whether revocations since a grant took all of it for good.

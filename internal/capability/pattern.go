@@ -180,39 +180,22 @@ func (p *Pattern) matchArray(v protocol.Value, m Mode, w *Work) bool {
 	if p.class == classObject && p.matchFields(v, m, w) {
 		return true
 	}
-	if m.deny() {
-		return p.matchAnyElement(v, m, w) || p.class == classTyped && p.typed.matchWords(v, m, w)
+	every := !m.deny() // it asks for all elements; a deny rule is content with one
+	if every && p.class != classOneOf && p.class != classText && p.class != classScalar {
+		return false
 	}
-	switch p.class {
-	case classOneOf, classText, classScalar:
-		return p.matchEvery(v, m, w)
-	}
-	return false
-}
-
-// matchAnyElement looks for an element that matches; in a deny rule an empty
-// array counts as an absent field.
-func (p *Pattern) matchAnyElement(v protocol.Value, m Mode, w *Work) bool {
 	some := false
 	for e := range v.Elements {
-		if p.matchElement(e, m, w) {
-			return true
+		if p.matchElement(e, m, w) != every {
+			return !every
 		}
 		some = true
 	}
-	return !some && m == modeDeny && p.absent && (p.class != classNone || p.scalars)
-}
-
-// matchEvery reports whether there are elements and all of them match.
-func (p *Pattern) matchEvery(v protocol.Value, m Mode, w *Work) bool {
-	some := false
-	for e := range v.Elements {
-		if !p.matchElement(e, m, w) {
-			return false
-		}
-		some = true
+	if every {
+		return some
 	}
-	return some
+	// In a deny rule, an empty array counts as an absent field.
+	return !some && m == modeDeny && p.absent && (p.class != classNone || p.scalars) || p.class == classTyped && p.typed.matchWords(v, m, w)
 }
 
 // matchElement matches an element of an array. An allowing rule does not look
@@ -264,7 +247,17 @@ func (f *field) match(v protocol.Value, m Mode, w *Work) bool {
 			}
 		}
 	case keyIndex:
-		return f.matchIndex(v, m, w)
+		i := 0
+		for x := range v.Elements {
+			if i == f.key.index {
+				return f.value.Match(x, m, w)
+			}
+			i++
+			if !w.Spend(1) {
+				return m.deny()
+			}
+		}
+		return m == modeDeny && f.value.absent
 	case keyChild:
 		for _, x := range v.Members {
 			if f.value.Match(x, m, w) {
@@ -302,20 +295,6 @@ func (f *field) matchName(v protocol.Value, m Mode, w *Work) bool {
 		}
 	}
 	return !found && m == modeDeny && f.value.absent
-}
-
-func (f *field) matchIndex(v protocol.Value, m Mode, w *Work) bool {
-	i := 0
-	for x := range v.Elements {
-		if i == f.key.index {
-			return f.value.Match(x, m, w)
-		}
-		i++
-		if !w.Spend(1) {
-			return m.deny()
-		}
-	}
-	return m == modeDeny && f.value.absent
 }
 
 // matchBelow reports whether v or anything below it is matched. Containers are

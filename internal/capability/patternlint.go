@@ -79,7 +79,7 @@ func suspicious(group []text, report func(format string, args ...any)) {
 	var negated *text
 	for i := range group {
 		t := &group[i]
-		if t.class == textRegexp && looksLikeFolder(t.exact) {
+		if t.class == textRegexp && strings.Trim(t.exact, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == "" { // it has nothing of a regexp
 			report(`"/%s/" is a regular expression; a folder and what is in it is "/%s/**"`, t.exact, t.exact)
 		}
 		if !t.negate {
@@ -91,9 +91,4 @@ func suspicious(group []text, report func(format string, args ...any)) {
 		}
 		negated = t
 	}
-}
-
-// looksLikeFolder reports whether a regexp has nothing of a regexp in it.
-func looksLikeFolder(source string) bool {
-	return strings.Trim(source, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
 }

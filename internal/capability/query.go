@@ -129,17 +129,6 @@ func (q *query) limit(f finding, denies []*Capability) finding {
 	return f
 }
 
-// judge returns the finding of a set by itself.
-func (q *query) judge(s *Set) finding {
-	denied := q.limit(finding{}, s.denies)
-	if denied.obstacle != nil {
-		return denied
-	}
-	f := q.choose(s.allows)
-	f.limits = denied.limits
-	return f
-}
-
 // find returns how p holds the subject by its configured capabilities, or by
 // grants older than a position whose grantors held it in turn. depth is the
 // number of grants that the walk has followed.

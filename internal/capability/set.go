@@ -46,7 +46,11 @@ func NewSet(caps ...*Capability) *Set {
 // an escaped text.
 func (s *Set) Decide(r *Request) Decision {
 	q := query{request: r, work: newWork(r)}
-	return q.judge(s).decision()
+	f := q.limit(finding{}, s.denies)
+	if f.obstacle == nil {
+		f = q.choose(s.allows)
+	}
+	return f.decision()
 }
 
 // Explain returns a sentence for each capability of the set, for deny rules first: the

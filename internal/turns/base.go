@@ -141,6 +141,9 @@ func encodeBase(rows *MemoryRows) []byte {
 	return b.Bytes()
 }
 
+// baseKeys are the lengths of the keys of a base, by their first byte.
+var baseKeys = map[byte]int{keyState: 1, keyThread: 9, keyEnvelope: 9, keyContext: 9, keyAgent: 9}
+
 // LoadBase sets the rows of a base, in which there are no turns yet. An empty base has
 // no rows. Err: errBase; then no row is set.
 func LoadBase(rows Rows, base []byte) error {
@@ -157,7 +160,7 @@ func LoadBase(rows Rows, base []byte) error {
 	var list [][2]string
 	for d := (&decoder{rest: all}); len(d.rest) > 0; {
 		key, value := d.text(), d.text()
-		if d.rest == nil || !isBaseRow(key) {
+		if d.rest == nil || key == "" || len(key) != baseKeys[key[0]] {
 			return errBase
 		}
 		list = append(list, [2]string{key, value})
@@ -177,17 +180,4 @@ func LoadBase(rows Rows, base []byte) error {
 		}
 	}
 	return nil
-}
-
-func isBaseRow(key string) bool {
-	if key == "" {
-		return false
-	}
-	switch key[0] {
-	case keyState:
-		return len(key) == 1
-	case keyThread, keyEnvelope, keyContext, keyAgent:
-		return len(key) == 9
-	}
-	return false
 }

@@ -70,7 +70,11 @@ func (s *Events) Add(e Event) {
 	s.bytes += e.bytes
 	for len(s.list) > 1 && (len(s.list) > maxEvents || s.bytes > maxEventBytes) {
 		drop := len(s.list) - 1
-		for drop > 0 && !e.includes(&s.list[drop]) {
+		for drop > 0 { // an older event of the same reasoning is included
+			old := &s.list[drop]
+			if e.at == old.at && e.agent == old.agent && e.Seq > old.Seq {
+				break
+			}
 			drop--
 		}
 		s.bytes -= s.list[drop].bytes
@@ -117,11 +121,6 @@ func (s *Events) UnmarshalJSON(b []byte) error {
 		s.Add(Event{Seq: e.Seq, at: ref{e.Root, e.Turn}, agent: e.Agent, bytes: e.Bytes})
 	}
 	return nil
-}
-
-// includes reports whether the event has all decisions of an older one.
-func (e *Event) includes(old *Event) bool {
-	return e.at == old.at && e.agent == old.agent && e.Seq > old.Seq
 }
 
 // Name is the name of the event.

@@ -27,13 +27,6 @@ type index struct {
 	buf            []byte
 }
 
-func newIndex(most int, rows Rows) *index {
-	return &index{
-		rows: rows, max: most, threads: make(map[protocol.Seq]*thread), turns: make(map[ref]*turn), lru: list.New(),
-		unsavedThreads: make(map[protocol.Seq]*thread), unsavedTurns: make(map[ref]*turn),
-	}
-}
-
 // node is the part of a thread or a turn by which the index keeps it in memory.
 type node struct {
 	element *list.Element // nil: it is not saved
@@ -79,12 +72,13 @@ type title struct {
 // turn is the index's record of a turn.
 type turn struct {
 	node
-	at       ref
-	from     protocol.ParticipantID
-	started  int64        // µs since 1970
-	audience *audience    // nil: all participants
-	chat     protocol.Seq // the first entry; of a job not a chat
-	size
+	at        ref
+	from      protocol.ParticipantID
+	started   int64        // µs since 1970
+	audience  *audience    // nil: all participants
+	chat      protocol.Seq // the first entry; of a job not a chat
+	items     int          // entries
+	bytes     int          // of their items, by reduce.Weigh
 	latest    protocol.Seq
 	deltas    []byte // from each entry after the chat to the one before it, as varints
 	truncated bool
@@ -104,28 +98,14 @@ const (
 	maxAllBytes = 2 * maxBytes
 )
 
-// size is the size of a turn.
-type size struct{ items, bytes int }
-
-func (s *size) admits(e *Entry) bool {
-	if ends(e.Envelope.Kind) || e.Envelope.Kind == protocol.KindFeedback {
-		return s.items < maxAllItems && s.bytes < maxAllBytes
-	}
-	return s.items < maxItems && s.bytes < maxBytes
-}
-
-func (s *size) add(e *Entry) {
-	s.items++
-	s.bytes += reduce.Weigh(e)
-}
-
-// ends reports whether a kind ends a call, a context or a turn.
-func ends(k protocol.Kind) bool {
+// admits reports whether there is room for an entry of a kind.
+func (t *turn) admits(k protocol.Kind) bool {
 	switch k {
-	case protocol.KindChat, protocol.KindChatCancel, protocol.KindMCPResponse, protocol.KindMCPWithdraw, protocol.KindMCPReject:
-		return true
+	case protocol.KindChat, protocol.KindChatCancel, protocol.KindMCPResponse, protocol.KindMCPWithdraw, protocol.KindMCPReject,
+		protocol.KindReasoningConclusion, protocol.KindReasoningCancel, protocol.KindFeedback:
+		return t.items < maxAllItems && t.bytes < maxAllBytes
 	}
-	return k.ClosesContext()
+	return t.items < maxItems && t.bytes < maxBytes
 }
 
 func (th *thread) last() int { return th.end - 1 }
@@ -198,33 +178,28 @@ func (x *index) setRole(th *thread, who protocol.ParticipantID, as role) {
 // maxAudience bounds the participants that are recorded for a job.
 const maxAudience = 64
 
-// widen records who may see another entry of a job.
-func (t *turn) widen(e *Entry) {
-	if t.audience == nil {
-		return
-	}
-	if len(e.Envelope.To) == 0 {
+// extend records that an entry belongs to a turn, which is marked as changed, and of a
+// job, who may see the entry.
+func (t *turn) extend(e *Entry) {
+	env := e.Envelope
+	t.items++
+	t.bytes += reduce.Weigh(e)
+	switch {
+	case !t.at.isJob() || t.audience == nil || env.Kind == protocol.KindFeedback:
+	case len(env.To) == 0:
 		t.audience = nil
-	} else {
-		for _, who := range slices.Concat([]protocol.ParticipantID{e.Envelope.From}, e.Envelope.To, e.Thread) {
+	default:
+		for _, who := range slices.Concat([]protocol.ParticipantID{env.From}, env.To, e.Thread) {
 			if len(t.audience.thread) < maxAudience && !slices.Contains(t.audience.thread, who) {
 				t.audience.thread = append(t.audience.thread, who)
 			}
 		}
 	}
-}
-
-// extend records that an entry belongs to a turn, which is marked as changed.
-func (t *turn) extend(e *Entry) {
-	t.add(e)
-	if t.at.isJob() && e.Envelope.Kind != protocol.KindFeedback {
-		t.widen(e)
-	}
-	if e.Envelope.Seq == t.chat {
+	if env.Seq == t.chat {
 		return
 	}
-	t.deltas = binary.AppendUvarint(t.deltas, uint64(e.Envelope.Seq-t.latest))
-	t.latest = e.Envelope.Seq
+	t.deltas = binary.AppendUvarint(t.deltas, uint64(env.Seq-t.latest))
+	t.latest = env.Seq
 }
 
 // seqs returns the Seqs of all entries of the turn, in order.

@@ -24,9 +24,19 @@ func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []api.
 			return list, before
 		}
 		before = th.seq
-		if info, ok := t.describe(th, &v, d); ok {
-			list = append(list, info)
+		last := t.nearest(th.id, newest, -1, &v)
+		if last == nil {
+			continue
 		}
+		updated := protocol.Time{Time: last.entry.Envelope.TS}
+		info := api.Thread{
+			ThreadID: th.id, SessionID: th.session, Seq: th.seq,
+			LastTurn: last.at.turn, UpdatedAt: updated, StartedAt: updated,
+		}
+		if first := t.nearest(th.id, 1, 1, &v); first != nil && first.at.turn == 1 {
+			info.Title, info.StartedAt = t.titleOf(th, d), protocol.Time{Time: first.entry.Envelope.TS}
+		}
+		list = append(list, info)
 	}
 	return list, 0
 }
@@ -93,24 +103,6 @@ func (t *Tracker) listSome(job bool, before protocol.Seq, most int) (some []*thr
 		next = row.Seq
 	}
 	return some, next
-}
-
-// describe returns a thread as a viewer may see it. It reports false when the
-// viewer sees none of its turns.
-func (t *Tracker) describe(th *thread, v *Viewer, d *reduce.Display) (api.Thread, bool) {
-	last := t.nearest(th.id, newest, -1, v)
-	if last == nil {
-		return api.Thread{}, false
-	}
-	updated := protocol.Time{Time: last.entry.Envelope.TS}
-	info := api.Thread{
-		ThreadID: th.id, SessionID: th.session, Seq: th.seq,
-		LastTurn: last.at.turn, UpdatedAt: updated, StartedAt: updated,
-	}
-	if first := t.nearest(th.id, 1, 1, v); first != nil && first.at.turn == 1 {
-		info.Title, info.StartedAt = t.titleOf(th, d), protocol.Time{Time: first.entry.Envelope.TS}
-	}
-	return info, true
 }
 
 // titleOf returns the masked title of a thread.

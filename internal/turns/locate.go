@@ -25,8 +25,21 @@ func (t *Tracker) locate(e *Entry, it *reduce.Item) (ref, bool) {
 	}
 	found, ok := t.answered(env)
 	switch env.Kind {
-	case protocol.KindChat:
-		return t.locateChat(e, it, found, ok), true
+	case protocol.KindChat: // it begins a thread or a turn, unless an agent sent it
+		if !ok || found.isJob() {
+			th := t.index.begin(false, env.ID, env.Seq, t.sessionOf(it, env.ID), it.Beginning(maxTitle))
+			return t.beginTurn(th, e), true
+		}
+		th := t.index.thread(found.root)
+		switch th.roles[env.From] {
+		case agent:
+			return found, true
+		case noRole:
+			if _, reasoning := t.agents.get(string(env.From)); reasoning {
+				return found, true
+			}
+		}
+		return t.beginTurn(th, e), true
 	case protocol.KindReasoningStart:
 		if !ok {
 			found, ok = question, taken
@@ -156,27 +169,6 @@ func (t *Tracker) recordAgent(who protocol.ParticipantID, at ref) {
 		t.index.setRole(th, who, agent)
 	}
 }
-
-// locateChat begins a thread or a turn with a chat of the main conversation,
-// unless an agent sent it.
-func (t *Tracker) locateChat(e *Entry, it *reduce.Item, found ref, ok bool) ref {
-	env := e.Envelope
-	if !ok || found.isJob() {
-		th := t.index.begin(false, env.ID, env.Seq, t.sessionOf(it, env.ID), it.Beginning(maxTitle))
-		return t.beginTurn(th, e)
-	}
-	th := t.index.thread(found.root)
-	switch th.roles[env.From] {
-	case agent:
-		return found
-	case noRole:
-		if _, reasoning := t.agents.get(string(env.From)); reasoning {
-			return found
-		}
-	}
-	return t.beginTurn(th, e)
-}
-
 func (t *Tracker) beginTurn(th *thread, e *Entry) ref {
 	t.index.setRole(th, e.Envelope.From, asker)
 	tu := t.index.beginTurn(th, e)

@@ -279,8 +279,8 @@ func checkBounds(t rapid.TB, p *Tracker) {
 		if (tu.element == nil) != (x.unsavedTurns[at] == tu) {
 			t.Fatalf("turn %v is neither saved nor changed, or both", at)
 		}
-		if tu.size.items > maxAllItems {
-			t.Fatalf("a turn of %d items", tu.size.items)
+		if tu.items > maxAllItems {
+			t.Fatalf("a turn of %d items", tu.items)
 		}
 	}
 	for at := p.cache.used.Front(); at != nil; at = at.Next() {

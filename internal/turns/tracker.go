@@ -113,7 +113,10 @@ func Open(o Options) (t *Tracker, extra []byte, err error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	x := newIndex(o.IndexBytes, o.Rows)
+	x := &index{
+		rows: o.Rows, max: o.IndexBytes, threads: make(map[protocol.Seq]*thread), turns: make(map[ref]*turn), lru: list.New(),
+		unsavedThreads: make(map[protocol.Seq]*thread), unsavedTurns: make(map[ref]*turn),
+	}
 	t = &Tracker{
 		opts: o, envelopes: x.names(keyEnvelope, o.IDs), contexts: x.names(keyContext, o.IDs/4+1), agents: x.names(keyAgent, o.IDs/16+1),
 		index: x, cache: cache{max: o.CacheBytes, used: list.New()},
@@ -169,7 +172,7 @@ func (t *Tracker) Apply(ctx context.Context, e Entry) (Event, bool) {
 	if tu == nil {
 		return Event{}, false
 	}
-	if !tu.admits(&e) {
+	if !tu.admits(env.Kind) {
 		if !tu.truncated {
 			tu.truncated = true
 			t.index.changeTurn(tu)

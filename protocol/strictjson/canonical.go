@@ -14,7 +14,21 @@ import (
 func (v Value) AppendCanonical(dst []byte) []byte {
 	switch v.Type() {
 	case TypeObject:
-		return v.appendMembers(dst)
+		type member struct {
+			key   string
+			value Value
+		}
+		members := make([]member, 0, v.Len())
+		for key, value := range v.Members {
+			members = append(members, member{key.Text(), value})
+		}
+		slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
+		dst = append(dst, '{')
+		for _, m := range members {
+			dst = append(AppendString(dst, m.key), ':')
+			dst = append(m.value.AppendCanonical(dst), ',')
+		}
+		return append(dst, '}')
 	case TypeArray:
 		dst = append(dst, '[')
 		for x := range v.Elements {
@@ -23,41 +37,17 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 		return append(dst, ']')
 	case TypeString:
 		return AppendString(dst, v.Text())
-	case TypeNumber:
-		return appendNumber(dst, v.Raw())
+	case TypeNumber: // digits and exponent
+		d := ParseDecimal(v.Raw())
+		if !d.Exact() { // it equals only a number with the same spelling
+			return append(append(dst, '!'), v.Raw()...)
+		}
+		if d.negative {
+			dst = append(dst, '-')
+		}
+		before, after, _ := bytes.Cut(d.digits, []byte{'.'})
+		dst = append(append(dst, before...), after...)
+		return strconv.AppendInt(append(dst, 'e'), d.exp, 10)
 	}
 	return append(dst, v.Raw()...)
-}
-
-func (v Value) appendMembers(dst []byte) []byte {
-	type member struct {
-		key   string
-		value Value
-	}
-	members := make([]member, 0, v.Len())
-	for key, value := range v.Members {
-		members = append(members, member{key.Text(), value})
-	}
-	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
-	dst = append(dst, '{')
-	for _, m := range members {
-		dst = append(AppendString(dst, m.key), ':')
-		dst = append(m.value.AppendCanonical(dst), ',')
-	}
-	return append(dst, '}')
-}
-
-// appendNumber appends digits and exponent. A number whose exponent is too
-// large for exact arithmetic equals only a number with the same spelling.
-func appendNumber(dst, raw []byte) []byte {
-	d := ParseDecimal(raw)
-	if !d.Exact() {
-		return append(append(dst, '!'), raw...)
-	}
-	if d.negative {
-		dst = append(dst, '-')
-	}
-	before, after, _ := bytes.Cut(d.digits, []byte{'.'})
-	dst = append(append(dst, before...), after...)
-	return strconv.AppendInt(append(dst, 'e'), d.exp, 10)
 }

@@ -1,6 +1,9 @@
 package strictjson
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
 // Decimal is the value of a JSON number: 0.digits × 10^exp. It refers to the
 // number's text and does not expand the exponent, so that 1e999999999 costs no
@@ -25,7 +28,9 @@ func ParseDecimal(raw []byte) Decimal {
 	}
 	mantissa := raw
 	if i := bytes.IndexAny(raw, "eE"); i >= 0 {
-		mantissa, d.exp = raw[:i], parseExponent(raw[i+1:])
+		mantissa = raw[:i]
+		d.exp, _ = strconv.ParseInt(string(raw[i+1:]), 10, 64) // the nearest one, if it is out of range
+		d.exp = min(max(d.exp, -hugeExponent), hugeExponent)
 	}
 	point := bytes.IndexByte(mantissa, '.')
 	if point < 0 {
@@ -44,38 +49,18 @@ func ParseDecimal(raw []byte) Decimal {
 	return d
 }
 
-func parseExponent(raw []byte) int64 {
-	negative := raw[0] == '-'
-	if raw[0] == '-' || raw[0] == '+' {
-		raw = raw[1:]
-	}
-	var n int64
-	for _, c := range raw {
-		n = n*10 + int64(c-'0')
-		if n >= hugeExponent {
-			n = hugeExponent
-			break
-		}
-	}
-	if negative {
-		return -n
-	}
-	return n
-}
-
 // Exact reports whether the exponent is small enough to be stored exactly.
 // Equal is reliable only for exact values.
 func (d Decimal) Exact() bool { return d.exp <= maxExponent && d.exp >= -maxExponent }
 
 // Equal reports whether two numbers have the same value.
 func (d Decimal) Equal(e Decimal) bool {
-	return d.negative == e.negative && d.exp == e.exp && sameDigits(d.digits, e.digits)
-}
-
-// sameDigits compares two digit strings and ignores a point in either.
-func sameDigits(a, b []byte) bool {
+	if d.negative != e.negative || d.exp != e.exp {
+		return false
+	}
+	a, b := d.digits, e.digits
 	i, j := 0, 0
-	for {
+	for { // digit by digit, points left out
 		if i < len(a) && a[i] == '.' {
 			i++
 		}

@@ -209,12 +209,9 @@ func (p *parser) escape() bool {
 		p.pos += 2
 		return true
 	case 'u':
-		return p.escapeUnicode()
+	default:
+		return p.fail("unknown escape in a string")
 	}
-	return p.fail("unknown escape in a string")
-}
-
-func (p *parser) escapeUnicode() bool {
 	r := hex4(p.src[p.pos+2:])
 	if r < 0 {
 		return p.fail("an escape \\u needs four hexadecimal digits")
@@ -271,7 +268,8 @@ func (p *parser) digits() bool {
 	return p.pos > start
 }
 
-// path returns the JSON pointer of the current position.
+// path returns the JSON pointer of the current position: a segment for each open container.
+// Between two members of an object there is none.
 func (p *parser) path() string {
 	if len(p.nodes) == 0 {
 		return ""
@@ -279,33 +277,23 @@ func (p *parser) path() string {
 	var b strings.Builder
 	d := &Doc{src: p.src, nodes: p.nodes}
 	for i, at := range p.open {
-		inner := uint32(len(p.nodes))
+		inner := uint32(len(p.nodes)) // the member or element that goes on; it may not exist yet
 		if i+1 < len(p.open) {
 			inner = p.open[i+1]
 		}
-		d.step(&b, at, inner)
+		count, last := 0, at+1 // of the nodes before inner
+		for i := at + 1; i < inner; i = d.nodes[i].next {
+			last = i
+			count++
+		}
+		switch {
+		case d.nodes[at].typ == TypeArray:
+			b.WriteString("/" + strconv.Itoa(count))
+		case count%2 == 1: // a key without its value
+			b.WriteString("/" + pointerEscaper.Replace(Value{d, last}.Text()))
+		}
 	}
 	return b.String()
-}
-
-// step appends the pointer segment from the open container at to its member or
-// element inner, which may not exist yet. Between two members of an object
-// there is no segment.
-func (d *Doc) step(b *strings.Builder, at, inner uint32) {
-	count, last := 0, at+1
-	for i := at + 1; i < inner; i = d.nodes[i].next {
-		last = i
-		count++
-	}
-	if d.nodes[at].typ == TypeArray {
-		b.WriteByte('/')
-		b.WriteString(strconv.Itoa(count))
-		return
-	}
-	if count%2 == 1 { // a key without its value
-		b.WriteByte('/')
-		b.WriteString(pointerEscaper.Replace(Value{d, last}.Text()))
-	}
 }
 
 var (

@@ -185,7 +185,14 @@ func (v Value) AppendText(dst []byte) []byte {
 	if !n.escaped {
 		return append(dst, raw...)
 	}
-	return unescape(slices.Grow(dst, len(raw)), raw)
+	dst = slices.Grow(dst, len(raw))
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return append(dst, raw...)
+		}
+		dst, raw = appendEscape(append(dst, raw[:i]...), raw[i:])
+	}
 }
 
 // Plain returns the text of a string without copying it, if it was written
@@ -300,18 +307,6 @@ func (v Value) Any() any {
 		return v.Bool()
 	}
 	return nil
-}
-
-// unescape appends the decoded text of raw, the inside of a valid JSON string.
-func unescape(dst, raw []byte) []byte {
-	for {
-		i := bytes.IndexByte(raw, '\\')
-		if i < 0 {
-			return append(dst, raw...)
-		}
-		dst = append(dst, raw[:i]...)
-		dst, raw = appendEscape(dst, raw[i:])
-	}
 }
 
 // appendEscape decodes the escape at the start of raw and returns the rest.

@@ -85,7 +85,7 @@ func parse(text string, depth int) *Command {
 	case len(text) > MaxCommand:
 		r.hide("it is longer than 64 KiB")
 		return r.command
-	case hasControl(text):
+	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }):
 		r.hide("it contains a control character")
 		return r.command
 	case strings.Contains(text, "\\\n") && continued.MatchString(text):
@@ -116,7 +116,7 @@ func parse(text string, depth int) *Command {
 	for _, s := range tree.Stmts {
 		r.statement(s)
 		f, ok := s.Cmd.(*syntax.FuncDecl)
-		if !ok || s.Background || f.Name == nil || f.RsrvWord || isBuiltin(f.Name.Value) {
+		if !ok || s.Background || f.Name == nil || f.RsrvWord || slices.Contains(builtins, f.Name.Value) {
 			continue // function is a program for sh
 		}
 		if _, ok := f.Body.Cmd.(*syntax.Block); ok {
@@ -134,16 +134,6 @@ func parse(text string, depth int) *Command {
 		r.command.files[i].moved = r.command.files[i].moved || r.wanders
 	}
 	return r.command
-}
-
-// hasControl reports whether a text has a control character other than tabs and line breaks.
-func hasControl(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
-			return true
-		}
-	}
-	return false
 }
 
 // parseBash parses a text. A fault of the parser is an error: the text is a stranger's.
@@ -176,11 +166,6 @@ type collector struct {
 	replaced  int  // inside so many substitutions
 	wanders   bool // a cd may come before what stands before it
 	outputs   []file
-}
-
-// isBuiltin reports whether a shell may run a builtin of that name rather than a function.
-func isBuiltin(name string) bool {
-	return slices.Contains(runsText, name) || slices.Contains(setsState, name) || slices.Contains([]string{"cd", "pushd", "popd", "command", "builtin"}, name)
 }
 
 func (r *collector) unclear(why string) {
@@ -624,7 +609,14 @@ func (r *collector) parts(list []syntax.WordPart) {
 		case *syntax.ArithmExp:
 			r.arithmetic(x.X)
 		case *syntax.ParamExp:
-			r.parameter(x)
+			// An expansion that evaluates a text, assigns or has a subscript may run commands.
+			if x.Exp != nil && !isPlainWord(x.Exp.Word) || x.Repl != nil && !(isPlainWord(x.Repl.Orig) && isPlainWord(x.Repl.With)) {
+				r.hide("shells read the quotes in an expansion differently")
+			}
+			assigns := x.Exp != nil && (x.Exp.Op == syntax.AssignUnset || x.Exp.Op == syntax.AssignUnsetOrNull || x.Exp.Op == syntax.OtherParamOps)
+			if x.Excl || x.Index != nil || x.Slice != nil || x.Names != 0 || x.NestedParam != nil || x.Flags != nil || len(x.Modifiers) > 0 || x.Width || assigns {
+				r.hide("an expansion evaluates a text or assigns a variable")
+			}
 			if x.Short && i+1 < len(list) {
 				next, ok := list[i+1].(*syntax.Lit)
 				if ok && strings.HasPrefix(next.Value, "[") {
@@ -634,18 +626,6 @@ func (r *collector) parts(list []syntax.WordPart) {
 		default:
 			r.hide("it has an expansion that Bash does not know")
 		}
-	}
-}
-
-// parameter reads the expansion of a variable. Those that evaluate a text, assign or
-// have a subscript may run commands.
-func (r *collector) parameter(x *syntax.ParamExp) {
-	if x.Exp != nil && !isPlainWord(x.Exp.Word) || x.Repl != nil && !(isPlainWord(x.Repl.Orig) && isPlainWord(x.Repl.With)) {
-		r.hide("shells read the quotes in an expansion differently")
-	}
-	assigns := x.Exp != nil && (x.Exp.Op == syntax.AssignUnset || x.Exp.Op == syntax.AssignUnsetOrNull || x.Exp.Op == syntax.OtherParamOps)
-	if x.Excl || x.Index != nil || x.Slice != nil || x.Names != 0 || x.NestedParam != nil || x.Flags != nil || len(x.Modifiers) > 0 || x.Width || assigns {
-		r.hide("an expansion evaluates a text or assigns a variable")
 	}
 }
 

@@ -1,6 +1,9 @@
 package argument
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // runsText are builtins that run a text, or change what a later command means.
 var runsText = []string{
@@ -12,6 +15,9 @@ var runsText = []string{
 var setsState = []string{
 	"read", "set", "unset", "unalias", "getopts", "let", "declare", "typeset", "local", "readonly", "export", "nameref", "noglob", "nocorrect",
 }
+
+// builtins are names for which a shell may run a builtin rather than a function.
+var builtins = slices.Concat(runsText, setsState, []string{"cd", "pushd", "popd", "command", "builtin"})
 
 // setOptions are the words with which set changes nothing but how errors end and are shown.
 var setOptions = []string{"-e", "-u", "-x", "-eu", "-ex", "-ux", "-eux", "-euo", "-euxo", "-exo", "-eo", "-uo", "-o", "errexit", "nounset", "pipefail", "xtrace"}

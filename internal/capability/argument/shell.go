@@ -435,7 +435,7 @@ func (s *Shell) deniesCall(c *simple, at *site) bool {
 	// Any of its words may begin the command that it runs, or be its text.
 	words := c.words[1:]
 	if name == "find" || name == "fd" {
-		i := slices.IndexFunc(words, func(w word) bool { return w.unsure || runsFound(w.text) })
+		i := slices.IndexFunc(words, func(w word) bool { return w.unsure || foundRuns.MatchString(w.text) })
 		words = words[max(0, i):]
 		if i < 0 {
 			return false
@@ -497,14 +497,8 @@ func attached(text string) (value string, ok bool) {
 	return value, ok && value != ""
 }
 
-// runsFound reports whether an option of find or fd runs a command.
-func runsFound(option string) bool {
-	switch option {
-	case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
-		return true
-	}
-	return strings.HasPrefix(option, "--exec=") || strings.HasPrefix(option, "--exec-batch=") || strings.HasPrefix(option, "-x") || strings.HasPrefix(option, "-X")
-}
+// foundRuns matches the options of find and fd that run a command.
+var foundRuns = regexp.MustCompile(`^(?:-(?:exec|ok)(?:dir)?$|--exec(?:-batch)?(?:=|$)|-[xX])`)
 
 // deniesWords reports whether a pattern, or the preset, may match a simple command.
 func (s *Shell) deniesWords(words []word) bool {
@@ -639,7 +633,7 @@ func runsHidden(name string, words []word) bool {
 		return ok
 	}
 	// Without an operand it runs its input.
-	if slices.Contains(list, "-") && !slices.ContainsFunc(words, func(w word) bool { return !w.isOption() || isQuestion(w.text) }) {
+	if slices.Contains(list, "-") && !slices.ContainsFunc(words, func(w word) bool { return !w.isOption() || slices.Contains(questions, w.text) }) {
 		return true
 	}
 	if name == "sed" && slices.ContainsFunc(words, func(w word) bool { return sedRuns.MatchString(w.text) }) {
@@ -656,10 +650,8 @@ func runsHidden(name string, words []word) bool {
 // sedRuns matches scripts of GNU sed that may run a command: e, and s/…/…/e.
 var sedRuns = regexp.MustCompile(`(^|[\d$/,;{}!\s])e(\s|$)|[^\w\s-][gpiImM\d]*e[gpiImM\d]*\s*($|[;}\n])`)
 
-// isQuestion reports whether a program says something about itself and ends at the option.
-func isQuestion(option string) bool {
-	return slices.Contains([]string{"--version", "-V", "-v", "--help", "-h"}, option)
-}
+// questions are options at which a program says something about itself and ends.
+var questions = []string{"--version", "-V", "-v", "--help", "-h"}
 
 // Relative reports whether a folder for redirections or operands is relative.
 func (s *Shell) Relative() bool {

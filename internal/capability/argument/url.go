@@ -50,7 +50,6 @@ type URL struct {
 	hosts   []hostPattern
 	ports   []uint16
 	paths   []pathGlob
-	source  string
 
 	globBytes int // bytes of path
 }
@@ -84,14 +83,11 @@ func ParseURL(v protocol.Value) (*URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.source = u.describe()
 	return u, nil
 }
 
 // String describes the URLs.
-func (u *URL) String() string { return u.source }
-
-func (u *URL) describe() string {
+func (u *URL) String() string {
 	list := func(n int, name func(int) string) string {
 		names := make([]string, n)
 		for i := range names {

@@ -19,7 +19,25 @@ const matchFlag = 1 << 31
 
 func newAutomaton(keywords []string) *automaton {
 	a := &automaton{}
-	a.classes(keywords)
+	// Each byte of a keyword gets a column; all other bytes have column 0.
+	n := uint8(1)
+	for _, k := range keywords {
+		for _, c := range []byte(k) {
+			if c >= 'A' && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			if a.class[c] != 0 {
+				continue
+			}
+			a.class[c] = n
+			if c >= 'a' && c <= 'z' {
+				a.class[c-'a'+'A'] = n
+			}
+			n++
+		}
+	}
+	w := uint32(n)
+	a.width = w
 	children := []map[uint8]uint32{{}} // the trie, by state and class
 	a.matches = [][]uint32{nil}
 	a.depths = []int{0}
@@ -40,35 +58,8 @@ func newAutomaton(keywords []string) *automaton {
 		}
 		a.matches[state] = append(a.matches[state], uint32(i))
 	}
-	a.complete(children)
-	return a
-}
-
-// classes assigns a column to each byte of a keyword; all other bytes have column 0.
-func (a *automaton) classes(keywords []string) {
-	n := uint8(1)
-	for _, k := range keywords {
-		for _, c := range []byte(k) {
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			if a.class[c] != 0 {
-				continue
-			}
-			a.class[c] = n
-			if c >= 'a' && c <= 'z' {
-				a.class[c-'a'+'A'] = n
-			}
-			n++
-		}
-	}
-	a.width = uint32(n)
-}
-
-// complete turns the trie into a table, breadth first: where a state has no
-// child, it goes on as its longest suffix would.
-func (a *automaton) complete(children []map[uint8]uint32) {
-	w := a.width
+	// The trie becomes a table, breadth first: where a state has no child, it goes on as
+	// its longest suffix would.
 	a.next = make([]uint32, uint32(len(children))*w)
 	fallback := make([]uint32, len(children))
 	for queue := []uint32{0}; len(queue) > 0; queue = queue[1:] {
@@ -95,4 +86,5 @@ func (a *automaton) complete(children []map[uint8]uint32) {
 			}
 		}
 	}
+	return a
 }

@@ -51,29 +51,14 @@ func newDFA(expression string) (*dfa, error) {
 		return nil, err
 	}
 	d := &dfa{prog: prog, states: map[string]*dfaState{}}
-	d.classify()
-	return d, nil
-}
-
-// relax removes the upper bounds of repetitions.
-func relax(re *syntax.Regexp) {
-	if re.Op == syntax.OpRepeat && re.Max > re.Min+1 {
-		re.Max = -1
-	}
-	for _, sub := range re.Sub {
-		relax(sub)
-	}
-}
-
-// classify divides the runes into classes that the program treats alike.
-func (d *dfa) classify() {
+	// The runes are divided into classes that the program treats alike.
 	bounds := map[rune]bool{0: true, '\n': true, '\n' + 1: true, utf8.RuneSelf: true}
 	ends := func(first, last rune) { bounds[first], bounds[last+1] = true, true }
 	for _, r := range []rune{'0', '9', 'A', 'Z', '_', '_', 'a', 'z'} {
 		bounds[r], bounds[r+1] = true, true
 	}
-	for i := range d.prog.Inst {
-		inst := &d.prog.Inst[i]
+	for i := range prog.Inst {
+		inst := &prog.Inst[i]
 		runes := inst.Rune
 		switch {
 		case inst.Op != syntax.InstRune && inst.Op != syntax.InstRune1:
@@ -110,6 +95,17 @@ func (d *dfa) classify() {
 	}
 	for r := range d.ascii {
 		d.ascii[r] = d.lookup(rune(r))
+	}
+	return d, nil
+}
+
+// relax removes the upper bounds of repetitions.
+func relax(re *syntax.Regexp) {
+	if re.Op == syntax.OpRepeat && re.Max > re.Min+1 {
+		re.Max = -1
+	}
+	for _, sub := range re.Sub {
+		relax(sub)
 	}
 }
 

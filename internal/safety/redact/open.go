@@ -109,7 +109,11 @@ func (s *Set) unfinished(text []byte, state uint32, o *Opening) {
 	if !s.encoded {
 		return
 	}
-	if at := tokenStart(text); at < len(text) {
+	at := len(text)
+	for at > 0 && inRun[text[at-1]] {
+		at--
+	}
+	if at < len(text) {
 		o.note(nil, at, at+harmless(text[at:]))
 	}
 }
@@ -153,16 +157,6 @@ func lineStart(text []byte) int { return bytes.LastIndexByte(text, '\n') + 1 }
 
 // inRun are the characters of tokens and of their encodings.
 var inRun = byteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.-~:=")
-
-// tokenStart returns where the run of such characters begins that a text ends
-// with.
-func tokenStart(text []byte) int {
-	at := len(text)
-	for at > 0 && inRun[text[at-1]] {
-		at--
-	}
-	return at
-}
 
 // Bounds of harmless runs, in characters.
 const (

@@ -162,8 +162,13 @@ func decodeOne(text []byte) (c rune, size int) {
 		if n, ok := hexNumber(text, 1, 3); ok {
 			return n, 3
 		}
-	case '&':
-		return entity(text)
+	case '&': // an HTML entity of one character
+		n := bytes.IndexByte(text[:min(len(text), maxEntity)], ';') + 1
+		plain := html.UnescapeString(string(text[:n]))
+		c, size = utf8.DecodeRuneInString(plain)
+		if size == len(plain) {
+			return c, n
+		}
 	default:
 		if len(text) > 2 && (text[1] == 0xbc && text[2] > 0x80 || text[1] == 0xbd && text[2] < 0x9f) {
 			r, n := utf8.DecodeRune(text)
@@ -219,14 +224,3 @@ func hexNumber(text []byte, from, to int) (rune, bool) {
 
 // maxEntity bounds an entity, in bytes.
 const maxEntity = 12
-
-// entity reads an HTML entity of one character.
-func entity(text []byte) (c rune, size int) {
-	n := bytes.IndexByte(text[:min(len(text), maxEntity)], ';') + 1
-	plain := html.UnescapeString(string(text[:n]))
-	c, size = utf8.DecodeRuneInString(plain)
-	if size != len(plain) {
-		return 0, 0
-	}
-	return c, n
-}

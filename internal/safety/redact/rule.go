@@ -95,33 +95,16 @@ type Rule struct {
 	re      *regexp.Regexp
 	plan    plan
 	planned bool
-	lazy    *compiled
+	matcher func() *matcher // of a planned rule, compiled once
 }
 
-// compiled is the part of a rule that is needed after one of its keywords was
+// matcher is the part of a rule that is needed after one of its keywords was
 // found; most rules never need it.
-type compiled struct {
-	once sync.Once
-	dfa  *dfa
+type matcher struct {
+	dfa *dfa
 	// at matches from the beginning of a text; after takes one byte along that
 	// is before the match, so that \b sees it.
 	at, after *regexp.Regexp
-}
-
-// matcher returns the compiled forms of a planned rule.
-func (r *Rule) matcher() *compiled {
-	c := r.lazy
-	c.once.Do(func() {
-		expression := r.re.String()
-		c.at = regexp.MustCompile(`\A(?:` + expression + `)`)
-		c.after = regexp.MustCompile(`\A(?s:.)(?:` + expression + `)`)
-		d, err := newDFA(expression)
-		if err != nil {
-			panic(err) // regexp has compiled it
-		}
-		c.dfa = d
-	})
-	return c
 }
 
 // allowlist has conditions under which a finding is ignored.
@@ -172,8 +155,15 @@ func (e *ruleEntry) compile() (*Rule, error) {
 }
 
 func (r *Rule) makePlan() {
-	r.plan, r.planned = planOf(r.re.String(), r.keywords)
-	r.lazy = &compiled{}
+	expression := r.re.String()
+	r.plan, r.planned = planOf(expression, r.keywords)
+	r.matcher = sync.OnceValue(func() *matcher {
+		d, err := newDFA(expression)
+		if err != nil {
+			panic(err) // regexp has compiled it
+		}
+		return &matcher{dfa: d, at: regexp.MustCompile(`\A(?:` + expression + `)`), after: regexp.MustCompile(`\A(?s:.)(?:` + expression + `)`)}
+	})
 }
 
 // with returns the rule as another entry of the same name adds to it.
@@ -238,19 +228,7 @@ func (r *Rule) secret(loc []int) (start, end int) {
 	return loc[0], loc[1]
 }
 
-// convinced reports whether a match is to be taken for a leak.
-func (r *Rule) convinced(match, secret []byte) bool {
-	if len(secret) == 0 || r.entropy > 0 && entropy(secret) <= r.entropy {
-		return false
-	}
-	for i := range r.allow {
-		if r.allow[i].covers(match, secret) {
-			return false
-		}
-	}
-	return true
-}
-
+// covers reports whether a finding is ignored.
 func (l *allowlist) covers(match, secret []byte) bool {
 	target := secret
 	if l.match {

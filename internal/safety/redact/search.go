@@ -160,8 +160,17 @@ func extend(loc []int, end int) {
 func (s *Set) judge(c *scratch, r *reading, i int, text []byte, loc []int, offset int) {
 	rule := s.rules[i]
 	start, end := rule.secret(loc)
-	if start < 0 || !rule.convinced(text[offset+loc[0]:offset+loc[1]], text[offset+start:offset+end]) {
+	if start < 0 || start == end {
 		return
+	}
+	match, secret := text[offset+loc[0]:offset+loc[1]], text[offset+start:offset+end]
+	if rule.entropy > 0 && entropy(secret) <= rule.entropy {
+		return
+	}
+	for k := range rule.allow {
+		if rule.allow[k].covers(match, secret) {
+			return
+		}
 	}
 	if !s.marks.hold(text, offset+start, offset+end) {
 		c.add(r, i, offset+start, offset+end)

@@ -9,12 +9,6 @@ func c1(text []byte, at int) bool {
 	return at+1 < len(text) && text[at] == 0xc2 && text[at+1] < 0xa0
 }
 
-// steersTerminal reports whether there is an ESC or a C1 control in a text.
-func steersTerminal(text []byte) bool {
-	return bytes.IndexByte(text, esc) >= 0 ||
-		bytes.IndexByte(text, 0xc2) >= 0 && bytes.ContainsFunc(text, func(r rune) bool { return between(r, 0x80, 0x9f) })
-}
-
 // escapeAt returns the length of the sequence that a text begins with, or 0. A
 // mark of ours is none.
 func escapeAt(text []byte) int {

@@ -1,6 +1,9 @@
 package redact
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // suspects are the first bytes of invisible characters.
 var suspects = func() (s [256]bool) {
@@ -29,7 +32,8 @@ func (s *Set) readings(text []byte, partial bool, visit func([]byte, *reading)) 
 	if has&mayHide == 0 {
 		return last, r
 	}
-	steers := steersTerminal(last)
+	steers := bytes.IndexByte(last, esc) >= 0 || // an ESC or a C1 control
+		bytes.IndexByte(last, 0xc2) >= 0 && bytes.ContainsFunc(last, func(c rune) bool { return between(c, 0x80, 0x9f) })
 	if !steers && !splitsWord(last, partial) {
 		return last, r
 	}

@@ -103,7 +103,9 @@ func Follow(ctx context.Context, client *api.Client, q Question, each func(*Even
 	case f.ended || !errors.Is(context.Cause(ctx), errSettled):
 		return err
 	}
-	f.end()
+	last := f.turn.end() // of a turn that seemed to be over
+	last.Seq = f.seq
+	each(last)
 	return nil
 }
 
@@ -151,29 +153,17 @@ func (f *follower) event(e *api.Event) (more bool) {
 			return false
 		}
 	}
-	f.watch()
-	return true
-}
-
-// watch starts the timer of a turn that seems to be over, from its last event on.
-func (f *follower) watch() {
 	f.stop()
-	if f.turn.quiet() {
+	if f.turn.quiet() { // it seems to be over, from its last event on
 		f.timer = time.AfterFunc(settle, f.over)
 	}
+	return true
 }
 
 func (f *follower) stop() {
 	if f.timer != nil {
 		f.timer.Stop()
 	}
-}
-
-// end sends the last event of a turn that seemed to be over.
-func (f *follower) end() {
-	out := f.turn.end()
-	out.Seq = f.seq
-	f.each(out)
 }
 
 // MayDecide reports whether a proposal of a turn waits for a decision that the client's

@@ -276,22 +276,16 @@ func (t *turn) over() bool {
 	if t.open > 0 || len(t.answered) == 0 {
 		return false
 	}
+	gaveUp := make(map[protocol.ParticipantID]bool) // has closed its contexts
+	for _, r := range t.roots {
+		gaveUp[r.opener] = true
+	}
 	for _, id := range t.question.To {
-		if !t.answered[id] && !t.gaveUp(id) {
+		if !t.answered[id] && !gaveUp[id] {
 			return false
 		}
 	}
 	return true
-}
-
-// gaveUp reports whether a participant has closed its contexts.
-func (t *turn) gaveUp(id protocol.ParticipantID) bool {
-	for _, r := range t.roots {
-		if r.opener == id {
-			return r.closed
-		}
-	}
-	return false
 }
 
 // cancelled reports whether all contexts of a participant were canceled: its chat says

@@ -85,7 +85,7 @@ type contextState struct {
 	lead     *call // the first one of the batch that the next call joins; nil: none
 }
 
-// thought is a reasoning.thought.
+// thought is a reasoning.thought, or a note: an observation, a hypothesis or a question.
 type thought struct {
 	it      *Item
 	state   *contextState
@@ -133,10 +133,8 @@ func (b *Builder) Add(it *Item) (agent protocol.ParticipantID, ended bool) {
 				b.closeContext(b.byStart[string(id)], it)
 			}
 		}
-	case protocol.KindReasoningThought:
+	case protocol.KindReasoningThought, protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:
 		b.addThought(it)
-	case protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:
-		b.addNote(it)
 	case protocol.KindMCPRequest:
 		b.request(it)
 	case protocol.KindMCPProposal:
@@ -240,8 +238,8 @@ func (b *Builder) state(path protocol.ContextPath, from protocol.ParticipantID) 
 	return s
 }
 
-// addThought adds a thought. A thought outside the batch before it means that its
-// author continues without the missing calls.
+// addThought adds a thought or a note. One outside the batch before it means that its
+// author continues without the missing calls. A note explains only a call that names it.
 func (b *Builder) addThought(it *Item) {
 	env := it.Env()
 	if env.Context == "" {
@@ -263,24 +261,11 @@ func (b *Builder) addThought(it *Item) {
 		s.group, t.awaited = it.group, true
 		s.awaited++
 	}
-	s.thoughts = append(s.thoughts, t)
-	b.inOrder = append(b.inOrder, t)
-	b.thoughts[env.ID] = t
-}
-
-// addNote adds an observation, a hypothesis or a question. It explains only a call
-// that names it.
-func (b *Builder) addNote(it *Item) {
-	env := it.Env()
-	if env.Context == "" {
-		return
+	if env.Kind == protocol.KindReasoningThought {
+		s.thoughts = append(s.thoughts, t)
 	}
-	s := b.state(env.Context, env.From)
-	t := &thought{it: it, state: s}
 	b.inOrder = append(b.inOrder, t)
 	b.thoughts[env.ID] = t
-	s.group, s.lead = -1, nil
-	b.continueStep(s, -1)
 }
 
 // continueStep accepts offered answers, as the participant of a strand has

@@ -53,7 +53,13 @@ func (b *Builder) begin(it *Item) {
 	if !it.call || b.byID[env.ID] != nil {
 		return
 	}
-	c := &call{it: it, group: -1, proposal: env.Kind == protocol.KindMCPProposal, explainedBy: b.explained(env)}
+	c := &call{it: it, group: -1, proposal: env.Kind == protocol.KindMCPProposal}
+	for _, id := range env.Correlation.IDs {
+		if t := b.thoughts[id]; t != nil && t.it.Env().From == env.From && !t.it.raw {
+			c.explainedBy = t
+			break
+		}
+	}
 	path := env.Context
 	if path == "" && c.explainedBy != nil {
 		path = c.explainedBy.state.path
@@ -85,16 +91,6 @@ func (b *Builder) decides(env *protocol.Envelope) bool {
 	}
 	return env.Correlation.Names(b.chat.Env().ID) ||
 		slices.ContainsFunc(b.answers, func(it *Item) bool { return it.Env().From != env.From && env.Correlation.Names(it.Env().ID) })
-}
-
-// explained returns the caller's own thought that a call correlates to.
-func (b *Builder) explained(env *protocol.Envelope) *thought {
-	for _, id := range env.Correlation.IDs {
-		if t := b.thoughts[id]; t != nil && t.it.Env().From == env.From && !t.it.raw {
-			return t
-		}
-	}
-	return nil
 }
 
 // The three functions below decide which envelopes count for a call: fulfills,

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/exchange"
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -85,19 +84,6 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 		}
 	}
 	return nil
-}
-
-// readUsage returns the usage in the metadata of the end of a context; nil: none.
-func readUsage(metadata protocol.Value) *api.Usage {
-	r := exchange.ReadUsage(metadata)
-	u := api.Usage{
-		Tokens: r.Tokens, Input: r.Input, Output: r.Output, Cached: r.Cached, Reasoning: r.Reasoning,
-		Uncounted: r.Uncounted, Cost: r.Cost, Currency: r.Currency,
-	}
-	if u == (api.Usage{}) {
-		return nil
-	}
-	return &u
 }
 
 // addUsage adds what the end of a context reports.
@@ -188,35 +174,17 @@ func refer(r *api.Reasoning, list []string) {
 	}
 }
 
-// weighDetails is the size of the details of a reasoning as JSON, in bytes, about.
-func weighDetails(r *api.Reasoning) int {
-	n := weighTexts(r.References)
-	for key, value := range r.Metadata {
+func weighMetadata(m map[string]json.RawMessage) (n int) {
+	for key, value := range m {
 		n += 10 + len(key) + len(value)
-	}
-	for i := range r.Notes {
-		n += weighNote(&r.Notes[i])
-	}
-	if r.Conclusion != nil {
-		n += weighConclusion(r.Conclusion)
-	}
-	if r.Usage != nil {
-		n += 200
-	}
-	for i := range r.Parts {
-		p := &r.Parts[i]
-		n += 500 + len(p.Question) + len(p.Conclusion) + len(p.Rationale) + len(p.Reason) + len(p.Context)
-		for key, value := range p.Metadata {
-			n += 10 + len(key) + len(value)
-		}
-		if p.Details != nil {
-			n += weighConclusion(p.Details)
-		}
 	}
 	return n
 }
 
 func weighConclusion(c *api.Conclusion) int {
+	if c == nil {
+		return 0
+	}
 	return 120 + len(c.Decision) + len(c.Recommendation) + weighTexts(c.KeyFactors) + weighTexts(c.References)
 }
 
@@ -249,7 +217,11 @@ type ReasoningDetails struct {
 
 // ReadReasoningDetails returns the details in a payload.
 func ReadReasoningDetails(p protocol.Value) (out ReasoningDetails) {
-	refs, confidence := idsIn(p.Get("references")), fraction(p.Get("confidence"))
+	refs := idsIn(p.Get("references"))
+	var confidence *float64
+	if n, ok := p.Get("confidence").Float(); ok && n >= 0 && n <= 1 {
+		confidence = &n
+	}
 	out.Note = api.Note{
 		Confidence: confidence, Evidence: textsIn(p.Get("evidence")), EvidenceAgainst: textsIn(p.Get("evidence_against")), References: refs,
 	}
@@ -258,9 +230,12 @@ func ReadReasoningDetails(p protocol.Value) (out ReasoningDetails) {
 		KeyFactors: textsIn(p.Get("key_factors")), References: refs,
 	}
 	for key, v := range p.Get("metadata").Members {
-		raw, ok := scalar(v)
-		if !ok || len(out.Metadata) == MaxDetails {
+		if !isScalar(v) || len(out.Metadata) == MaxDetails {
 			continue
+		}
+		raw := bytes.Clone(v.Raw())
+		if v.Type() == protocol.TypeString {
+			raw, _ = Encode(shortText(v)) // a text
 		}
 		if out.Metadata == nil {
 			out.Metadata = make(map[string]json.RawMessage)
@@ -268,18 +243,6 @@ func ReadReasoningDetails(p protocol.Value) (out ReasoningDetails) {
 		out.Metadata[textutil.Shorten(key.Text(), maxDetailName)] = raw
 	}
 	return out
-}
-
-// scalar returns the JSON of a value of metadata, a text shortened.
-func scalar(v protocol.Value) (json.RawMessage, bool) {
-	if !isScalar(v) {
-		return nil, false
-	}
-	if v.Type() != protocol.TypeString {
-		return bytes.Clone(v.Raw()), true
-	}
-	raw, err := Encode(shortText(v))
-	return raw, err == nil
 }
 
 // isScalar reports whether a value is a text that is not empty, a number of usual
@@ -295,18 +258,6 @@ func isScalar(v protocol.Value) bool {
 }
 
 func shortText(v protocol.Value) string { return textutil.Shorten(v.Text(), maxText) }
-
-// fraction returns a number from 0 to 1; nil: v is none.
-func fraction(v protocol.Value) *float64 {
-	if v.Type() != protocol.TypeNumber {
-		return nil
-	}
-	n, err := strconv.ParseFloat(string(v.Raw()), 64)
-	if err != nil || n < 0 || n > 1 {
-		return nil
-	}
-	return &n
-}
 
 // textsIn returns the texts of an array, or the one text; other values as JSON.
 func textsIn(v protocol.Value) (list []string) {

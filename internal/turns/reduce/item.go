@@ -220,8 +220,13 @@ func NewItem(e *Entry) *Item {
 	if strings.HasPrefix(string(slim.Kind), "reasoning.") {
 		it.details = readDetails(p)
 		if slim.Kind == protocol.KindReasoningConclusion || slim.Kind == protocol.KindReasoningCancel {
-			it.usage = readUsage(p.Get("metadata"))
-			if it.usage != nil {
+			r := exchange.ReadUsage(p.Get("metadata"))
+			u := api.Usage{
+				Tokens: r.Tokens, Input: r.Input, Output: r.Output, Cached: r.Cached, Reasoning: r.Reasoning,
+				Uncounted: r.Uncounted, Cost: r.Cost, Currency: r.Currency,
+			}
+			if u != (api.Usage{}) {
+				it.usage = &u
 				it.Weight += usageWeight
 			}
 		}

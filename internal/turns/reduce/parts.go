@@ -30,16 +30,6 @@ func (c *span) reasoner() protocol.ParticipantID {
 	return c.opener
 }
 
-// askedBy returns the agent that first asked a participant to take a part; "" for
-// a participant with a context of its own, or without parts.
-func (b *Builder) askedBy(who protocol.ParticipantID) protocol.ParticipantID {
-	own := b.own(who)
-	if len(own) == 0 || own[0].asked != who {
-		return ""
-	}
-	return own[0].opener
-}
-
 // parts returns the parts that an agent asked others to take, the first ones.
 func (b *Builder) parts(agent protocol.ParticipantID, d *Display) []api.Part {
 	var list []api.Part

@@ -41,12 +41,31 @@ func (b *Builder) Render(k Key, truncated bool, d *Display) *View {
 		TurnNumber: k.Turn, MessageID: begin.Env().ID, From: begin.Env().From,
 		StartedAt: protocol.Time{Time: begin.Env().TS}, ToolCalls: []api.ToolCall{}, Truncated: truncated,
 	}}
-	switch {
-	case !k.IsJob():
-		v.Info.UserInput = d.of(begin).text
-		b.renderAnswers(&v.Info, d)
-	default:
-		b.renderJob(&v.Info, d)
+	info := &v.Info
+	if k.IsJob() {
+		// The subject, if a reasoning.start names it, and the last conclusion of an outermost context.
+		if begin.Env().Kind == protocol.KindReasoningStart {
+			info.UserInput = d.of(begin).text
+		}
+		for _, c := range b.contexts {
+			if !b.outermost(c) || !c.concluded {
+				continue
+			}
+			if text := d.of(c.closed).text; text != "" {
+				info.Response, info.ResponseFrom = &text, c.closed.Env().From
+			}
+		}
+	} else {
+		info.UserInput = d.of(begin).text
+		best := -1
+		for _, it := range b.answers {
+			if rank := b.rank(it); rank > best {
+				best, info.Response, info.ResponseFrom = rank, &d.of(it).text, it.Env().From
+			}
+			if len(b.answers) > 1 {
+				info.Responses = append(info.Responses, api.Response{From: it.Env().From, Text: d.of(it).text})
+			}
+		}
 	}
 	b.renderState(v)
 	all := b.reasonings(k, d)
@@ -58,57 +77,26 @@ func (b *Builder) Render(k Key, truncated bool, d *Display) *View {
 			if len(all) > 1 {
 				t.Agent = c.state.from
 			}
-			v.Info.ToolCalls = append(v.Info.ToolCalls, t)
+			info.ToolCalls = append(info.ToolCalls, t)
 		}
 		if at := c.it.asks.ExpiresAt; c.isUndecided() && d.Now.Before(at) && (v.expires.IsZero() || at.Before(v.expires)) {
 			v.expires = at
 		}
 	}
-	v.Info.Feedback = b.renderFeedback(d)
+	info.Feedback = b.renderFeedback(d)
 	if len(all) > 0 {
-		v.Info.Reasoning = &all[0]
+		info.Reasoning = &all[0]
 	}
 	if len(all) > 1 {
-		v.Info.Reasonings = all
+		info.Reasonings = all
 	}
-	v.Bytes, v.encoded = weighTurn(&v.Info), encodeOnce(&v.Info)
+	v.Bytes, v.encoded = weighTurn(info), encodeOnce(info)
 	return v
 }
 
-// renderAnswers chooses the answer that is the response: the first one by an
-// agent that had closed a context of its own by then, else the first by an agent,
-// else the first at all, and answers to the chat itself before others.
-func (b *Builder) renderAnswers(info *api.Turn, d *Display) {
-	best := -1
-	for _, it := range b.answers {
-		if rank := b.rank(it); rank > best {
-			best, info.Response, info.ResponseFrom = rank, &d.of(it).text, it.Env().From
-		}
-	}
-	if len(b.answers) < 2 {
-		return
-	}
-	for _, it := range b.answers {
-		info.Responses = append(info.Responses, api.Response{From: it.Env().From, Text: d.of(it).text})
-	}
-}
-
-// renderJob sets the subject of a job, if a reasoning.start names it, and the last
-// conclusion of its outermost contexts.
-func (b *Builder) renderJob(info *api.Turn, d *Display) {
-	if b.first.Env().Kind == protocol.KindReasoningStart {
-		info.UserInput = d.of(b.first).text
-	}
-	for _, c := range b.contexts {
-		if !b.outermost(c) || !c.concluded {
-			continue
-		}
-		if text := d.of(c.closed).text; text != "" {
-			info.Response, info.ResponseFrom = &text, c.closed.Env().From
-		}
-	}
-}
-
+// rank orders the answers, of which the first one of the highest rank is the response: the
+// first one by an agent that had closed a context of its own by then, else the first by an
+// agent, else the first at all, and answers to the chat itself before others.
 func (b *Builder) rank(it *Item) int {
 	n := 0
 	if it.Env().Correlation.Names(b.chat.Env().ID) {
@@ -188,7 +176,11 @@ func (b *Builder) reasonings(k Key, d *Display) []api.Reasoning {
 	var all []api.Reasoning
 	for _, agent := range b.agents {
 		decisions := b.decisions(b.callsOf(agent), d)
-		parts, asker := b.parts(agent, d), b.askedBy(agent)
+		parts := b.parts(agent, d)
+		var asker protocol.ParticipantID // that asked for a part; of an agent with a context of its own none
+		if own := b.own(agent); len(own) > 0 && own[0].asked == agent {
+			asker = own[0].opener
+		}
 		if len(decisions)+len(parts) == 0 && asker == "" && !k.IsJob() {
 			continue
 		}
@@ -364,7 +356,12 @@ func (c *call) info(closed bool, d *Display) api.Decision {
 func (b *Builder) narrative(agent protocol.ParticipantID, settled bool, d *Display) string {
 	var out strings.Builder
 	for _, t := range b.inOrder {
-		if t.state.from != agent || !b.isNarrative(t) || settled && b.mayExplain(t) {
+		switch {
+		case t.state.from != agent || t.claimed || t.it.raw || t.it.text.text == "":
+			continue
+		case t.it.tool.text != "" && !t.divides && b.byPath[t.state.path].closed == nil: // the call that it names may follow
+			continue
+		case settled && t == t.state.latest() && !t.divides && !b.isClosed(t.state.path): // it may explain the next call
 			continue
 		}
 		if out.Len() > maxNarrative {
@@ -376,17 +373,4 @@ func (b *Builder) narrative(agent protocol.ParticipantID, settled bool, d *Displ
 		out.WriteString(d.of(t.it).text)
 	}
 	return textutil.Shorten(out.String(), maxNarrative)
-}
-
-// mayExplain reports whether a thought may become the rationale of the next call.
-func (b *Builder) mayExplain(t *thought) bool {
-	return t == t.state.latest() && !t.divides && !b.isClosed(t.state.path)
-}
-
-// isNarrative reports whether a thought is part of the narrative.
-func (b *Builder) isNarrative(t *thought) bool {
-	if t.claimed || t.it.raw || t.it.text.text == "" {
-		return false
-	}
-	return t.it.tool.text == "" || t.divides || b.byPath[t.state.path].closed != nil
 }

@@ -109,9 +109,22 @@ func weighTurn(t *api.Turn) int {
 	n += 80 * len(t.ToolCalls)
 	all := t.AllReasonings()
 	for i := range all {
-		n += 300 + len(all[i].Narrative) + weighDetails(&all[i])
-		for _, d := range all[i].ToolDecisions {
+		r := &all[i]
+		n += 300 + len(r.Narrative) + weighTexts(r.References) + weighMetadata(r.Metadata) + weighConclusion(r.Conclusion)
+		if r.Usage != nil {
+			n += 200
+		}
+		for i := range r.ToolDecisions {
+			d := &r.ToolDecisions[i]
 			n += 400 + len(d.ToolName) + len(d.OutcomeText) + len(d.Rationale) + len(d.Parameters) + len(d.Context)
+		}
+		for i := range r.Notes {
+			n += weighNote(&r.Notes[i])
+		}
+		for i := range r.Parts {
+			p := &r.Parts[i]
+			n += 500 + len(p.Question) + len(p.Conclusion) + len(p.Rationale) + len(p.Reason) + len(p.Context)
+			n += weighMetadata(p.Metadata) + weighConclusion(p.Details)
 		}
 	}
 	return n

@@ -84,7 +84,11 @@ func turn(t *api.Turn) string {
 		result = "Conclusion"
 		b.WriteString("## Reasoning\n\n")
 	}
-	fmt.Fprintf(&b, "**%s** · %s · %s\n\n", code(string(t.From)), clock(t.StartedAt.Time), state(t))
+	state := t.State
+	if t.CompletedAt != nil {
+		state += " after " + textutil.Took(t.CompletedAt.Sub(t.StartedAt.Time))
+	}
+	fmt.Fprintf(&b, "**%s** · %s · %s\n\n", code(string(t.From)), clock(t.StartedAt.Time), state)
 	if t.TurnNumber > 0 || !blank(t.UserInput) {
 		b.WriteString(formatText(t.UserInput))
 	}
@@ -111,14 +115,6 @@ func turn(t *api.Turn) string {
 		}
 	}
 	return b.String()
-}
-
-// state returns the state of a turn with its duration.
-func state(t *api.Turn) string {
-	if t.CompletedAt == nil {
-		return t.State
-	}
-	return t.State + " after " + textutil.Took(t.CompletedAt.Sub(t.StartedAt.Time))
 }
 
 // formatText formats a participant's text.

@@ -22,7 +22,14 @@ func writeReasoning(b *strings.Builder, r *api.Reasoning) {
 	if r.AskedBy != "" {
 		work += " · asked by <code>" + html.EscapeString(oneLine(string(r.AskedBy))) + "</code>"
 	}
-	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, work)
+	heading := "Thought for a few seconds"
+	switch {
+	case r.CompletedAt == nil:
+		heading = "Reasoning, not ended"
+	case !r.StartedAt.IsZero():
+		heading = "Thought for " + textutil.Took(r.CompletedAt.Sub(r.StartedAt.Time))
+	}
+	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", heading, agent, work)
 	if !blank(r.Narrative) {
 		b.WriteString(formatText(r.Narrative))
 	}
@@ -80,20 +87,24 @@ func writeDetails(b *strings.Builder, list []api.Detail) {
 	}
 }
 
-// thought returns a heading with the duration of an agent's reasoning.
-func thought(r *api.Reasoning) string {
-	switch {
-	case r.CompletedAt == nil:
-		return "Reasoning, not ended"
-	case r.StartedAt.IsZero():
-		return "Thought for a few seconds"
-	}
-	return "Thought for " + textutil.Took(r.CompletedAt.Sub(r.StartedAt.Time))
-}
-
 // writeDecision writes one call: the outcome, the rationale and the parameters.
 func writeDecision(b *strings.Builder, n int, mark string, d *api.Decision) {
-	fmt.Fprintf(b, "**%d. %s%s** · %s\n\n", n, mark, code(d.ToolName), strings.Join(facts(d), " · "))
+	by := ""
+	if d.DecidedBy != "" {
+		by = code(string(d.DecidedBy))
+	}
+	facts := []string{exchange.JoinOutcome(d.Outcome, by, prose(strings.ReplaceAll(Clean(d.OutcomeText), "\n", " ")))}
+	if d.AnsweredBy != "" {
+		facts = append(facts, "answered by "+code(string(d.AnsweredBy)))
+	}
+	if d.DurationMS != nil {
+		facts = append(facts, textutil.Thousands(*d.DurationMS)+" ms")
+	}
+	if d.ResultBytes != nil {
+		facts = append(facts, textutil.Count(*d.ResultBytes, "byte"))
+	}
+	facts = append(facts, code(string(d.CallID)))
+	fmt.Fprintf(b, "**%d. %s%s** · %s\n\n", n, mark, code(d.ToolName), strings.Join(facts, " · "))
 	b.WriteString(formatText(d.Rationale))
 	switch {
 	case !kept(d.Parameters):
@@ -106,25 +117,6 @@ func writeDecision(b *strings.Builder, n int, mark string, d *api.Decision) {
 // kept reports whether the parameters of a call are known. In a turn that was
 // read over HTTP, unknown ones are null.
 func kept(parameters json.RawMessage) bool { return parameters != nil && string(parameters) != "null" }
-
-// facts returns the outcome of a call and its details.
-func facts(d *api.Decision) []string {
-	by := ""
-	if d.DecidedBy != "" {
-		by = code(string(d.DecidedBy))
-	}
-	list := []string{exchange.JoinOutcome(d.Outcome, by, prose(strings.ReplaceAll(Clean(d.OutcomeText), "\n", " ")))}
-	if d.AnsweredBy != "" {
-		list = append(list, "answered by "+code(string(d.AnsweredBy)))
-	}
-	if d.DurationMS != nil {
-		list = append(list, textutil.Thousands(*d.DurationMS)+" ms")
-	}
-	if d.ResultBytes != nil {
-		list = append(list, textutil.Count(*d.ResultBytes, "byte"))
-	}
-	return append(list, code(string(d.CallID)))
-}
 
 // parameters returns the parameters as indented JSON. Control characters are
 // escaped: in JSON they can only be in strings.

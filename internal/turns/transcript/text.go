@@ -68,6 +68,10 @@ var acting = regexp.MustCompile(`[@#$%&!~^]["\pL\pN_]|://|(?i:www\.|\bgh-[0-9])|
 // active are the characters with a meaning within a line of Markdown or HTML.
 const active = "\\`*_{}[]<>|~&$"
 
+// starting are the other ASCII punctuation characters, some of which have a meaning at
+// the start of a line.
+const starting = `!"#%'()+,-./:;=?@^`
+
 // maxIndent bounds the indentation of a line that is kept, in characters.
 const maxIndent = 80
 
@@ -113,15 +117,11 @@ func writeFirst(b *strings.Builder, word string) {
 	if n := len(numbered.FindString(word)); n > 0 {
 		b.WriteString(word[:n-1] + `\` + word[n-1:n])
 		word = word[n:]
-	} else if c := word[0]; c < utf8.RuneSelf && !strings.ContainsRune(active, rune(c)) && isPunctuation(c) {
+	} else if strings.IndexByte(starting, word[0]) >= 0 {
 		b.WriteString(`\` + word[:1])
 		word = word[1:]
 	}
 	writeEscaped(b, word)
-}
-
-func isPunctuation(c byte) bool {
-	return c > ' ' && c < 0x7f && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
 }
 
 func writeEscaped(b *strings.Builder, word string) {
@@ -144,7 +144,7 @@ func quote(text string) string {
 		}
 		line := prose(lines[i])
 		i++
-		if line != "" && i < len(lines) && continues(lines[i]) {
+		if line != "" && i < len(lines) && strings.Trim(lines[i], " \t") != "" && !fenceLine.MatchString(lines[i]) {
 			line += "  " // a line break within the paragraph
 		}
 		quoteLine(&b, line)
@@ -158,12 +158,6 @@ func quoteLine(b *strings.Builder, line string) {
 		return
 	}
 	b.WriteString("> " + line + "\n")
-}
-
-// continues reports whether a line continues the paragraph before it.
-func continues(line string) bool {
-	_, fence := opening(line)
-	return !fence && strings.Trim(line, " \t") != ""
 }
 
 // fence is a fence in a participant's text.
