@@ -49,7 +49,17 @@ func AppendEntry(dst []byte, e *Entry) []byte {
 	if e.Settles != "" {
 		version = versionSettling
 	}
-	dst = append(dst, version, entryFlags(e))
+	var flags byte
+	if e.State {
+		flags |= flagState
+	}
+	if e.Hidden {
+		flags |= flagHidden
+	}
+	if env.Correlation.Array {
+		flags |= flagArray
+	}
+	dst = append(dst, version, flags)
 	dst = binary.AppendUvarint(dst, uint64(env.Seq))
 	dst = binary.AppendVarint(dst, env.TS.UnixMicro())
 
@@ -107,24 +117,15 @@ func DecodeEntry(data []byte) (*Entry, error) {
 	if err := decodeText(e, string(rest[textLenBytes:textEnd]), version == versionSettling); err != nil {
 		return nil, err
 	}
-	if err := decodeBlobs(e, rest[textEnd:]); err != nil {
-		return nil, err
+	blobs := append([]byte(nil), rest[textEnd:]...) // one copy for all
+	var ok [3]bool
+	e.Envelope.Payload, blobs, ok[0] = readBlob(blobs)
+	e.Envelope.Extra, blobs, ok[1] = readBlob(blobs)
+	e.Private, blobs, ok[2] = readBlob(blobs)
+	if !ok[0] || !ok[1] || !ok[2] || len(blobs) != 0 {
+		return nil, damaged("payload, extra or note")
 	}
 	return e, nil
-}
-
-func entryFlags(e *Entry) byte {
-	var f byte
-	if e.State {
-		f |= flagState
-	}
-	if e.Hidden {
-		f |= flagHidden
-	}
-	if e.Envelope.Correlation.Array {
-		f |= flagArray
-	}
-	return f
 }
 
 func damaged(what string) error { return fmt.Errorf("%w: %s", ErrDamaged, what) }

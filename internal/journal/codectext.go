@@ -111,19 +111,6 @@ func readList[S ~string](r *textReader) []S {
 	return list
 }
 
-// decodeBlobs sets the byte slices of e from one copy of data.
-func decodeBlobs(e *Entry, data []byte) error {
-	rest := append([]byte(nil), data...)
-	var ok [3]bool
-	e.Envelope.Payload, rest, ok[0] = readBlob(rest)
-	e.Envelope.Extra, rest, ok[1] = readBlob(rest)
-	e.Private, rest, ok[2] = readBlob(rest)
-	if !ok[0] || !ok[1] || !ok[2] || len(rest) != 0 {
-		return damaged("payload, extra or note")
-	}
-	return nil
-}
-
 // readBlob splits a blob off data. Its capacity equals its length, so that
 // appending to one blob cannot overwrite the next.
 func readBlob(data []byte) (blob, rest []byte, ok bool) {

@@ -290,7 +290,16 @@ func (l *log) append(d *Draft) Result {
 		return refused(env.ID, &SettledError{By: r.entry.Envelope.From, Seq: r.entry.Envelope.Seq})
 	}
 	l.last++
-	r := newRecord(d, l.last)
+	// It is encoded and decoded: the log must not change when the caller reuses memory
+	// that the draft refers to.
+	assigned := *d
+	assigned.Envelope.Seq = l.last
+	data := AppendEntry(nil, &assigned)
+	e, err := DecodeEntry(data)
+	if err != nil {
+		panic(fmt.Sprintf("memory: entry cannot be read back: %v", err)) // a bug in the codec
+	}
+	r := &record{entry: e, bytes: int64(len(data))}
 	l.records = append(l.records, r)
 	l.ids[env.ID] = r
 	if d.Settles != "" {
@@ -300,19 +309,6 @@ func (l *log) append(d *Draft) Result {
 		l.lastState = l.last
 	}
 	return Result{Seq: l.last}
-}
-
-// newRecord encodes and decodes the draft: the log must not change when the
-// caller reuses memory that the draft refers to.
-func newRecord(d *Draft, seq protocol.Seq) *record {
-	assigned := *d
-	assigned.Envelope.Seq = seq
-	data := AppendEntry(nil, &assigned)
-	e, err := DecodeEntry(data)
-	if err != nil {
-		panic(fmt.Sprintf("memory: entry cannot be read back: %v", err)) // a bug in the codec
-	}
-	return &record{entry: e, bytes: int64(len(data))}
 }
 
 func refused(id protocol.ID, err error) Result {
@@ -330,18 +326,6 @@ func (l *log) first() *record {
 	return l.records[l.oldest]
 }
 
-// dropFirst drops the record that first returned. It moves the state entries
-// before it, so that later records keep their place.
-func (l *log) dropFirst() {
-	r := l.records[l.oldest]
-	copy(l.records[1:], l.records[:l.oldest])
-	l.records[0] = nil
-	l.records = l.records[1:]
-	delete(l.ids, r.entry.Envelope.ID)
-	delete(l.settled, r.entry.Settles)
-	l.dropped = r.entry.Envelope.Seq
-}
-
 // trim applies retention to all spaces.
 func (j *Memory) trim() {
 	now := j.clock.Now()
@@ -352,30 +336,34 @@ func (j *Memory) trim() {
 			j.drop(l, r)
 		}
 	}
-	if j.opt.Retention == (Retention{}) {
+	limits := j.opt.Retention
+	if limits == (Retention{}) {
 		return
 	}
 	for {
 		l, r := j.oldestRecord()
-		if r == nil || !j.outlived(r, now) {
+		if r == nil {
+			return
+		}
+		tooOld := limits.Age > 0 && r.entry.Envelope.TS.Before(now.Add(-limits.Age))
+		tooMany := limits.Bytes > 0 && j.bytes > limits.Bytes
+		if !tooOld && !tooMany {
 			return
 		}
 		j.drop(l, r)
 	}
 }
 
-// drop drops a record that first returned.
+// drop drops a record that first returned. It moves the state entries before it, so
+// that later records keep their place.
 func (j *Memory) drop(l *log, r *record) {
-	l.dropFirst()
+	copy(l.records[1:], l.records[:l.oldest])
+	l.records[0] = nil
+	l.records = l.records[1:]
+	delete(l.ids, r.entry.Envelope.ID)
+	delete(l.settled, r.entry.Settles)
+	l.dropped = r.entry.Envelope.Seq
 	j.bytes -= r.bytes
-}
-
-func (j *Memory) outlived(r *record, now time.Time) bool {
-	ret := j.opt.Retention
-	if ret.Age > 0 && r.entry.Envelope.TS.Before(now.Add(-ret.Age)) {
-		return true
-	}
-	return ret.Bytes > 0 && j.bytes > ret.Bytes
 }
 
 // oldestRecord returns the oldest record of all spaces that can be dropped.

@@ -53,27 +53,6 @@ type Services struct {
 	RingTotal int64
 }
 
-func (s *Services) fill() {
-	if s.Clock == nil {
-		s.Clock = time.Now
-	}
-	if s.Observer == nil {
-		s.Observer = noObserver{}
-	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
-	if s.RingEntries == 0 {
-		s.RingEntries = 4096
-	}
-	if s.RingBytes == 0 {
-		s.RingBytes = 8 << 20
-	}
-	if s.RingTotal == 0 {
-		s.RingTotal = 128 << 20
-	}
-}
-
 type noObserver struct{}
 
 func (noObserver) Admitted(protocol.Kind)       {}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -47,7 +48,18 @@ type Hub struct {
 // NewHub returns a hub over the services. config resolves a space's name; Reload
 // replaces it.
 func NewHub(services Services, config func(name string) (*authority.Config, bool)) *Hub {
-	services.fill()
+	if services.Clock == nil {
+		services.Clock = time.Now
+	}
+	if services.Observer == nil {
+		services.Observer = noObserver{}
+	}
+	if services.Logger == nil {
+		services.Logger = slog.New(slog.DiscardHandler)
+	}
+	services.RingEntries = cmp.Or(services.RingEntries, 4096)
+	services.RingBytes = cmp.Or(services.RingBytes, 8<<20)
+	services.RingTotal = cmp.Or(services.RingTotal, 128<<20)
 	h := &Hub{services: services, config: config, recheck: make(chan struct{}, 1)}
 	h.rings.Max = services.RingTotal
 	services.Journal.Follow(h.deliver, h.replaced)
@@ -116,8 +128,19 @@ func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
 			h.mu.Unlock()
 			return nil, fmt.Errorf("%w: %s", ErrNoSpace, name)
 		}
-		s = h.newSpace(cfg, name)
-		s.generation = h.generation
+		s = &Space{
+			name:         name,
+			hub:          h,
+			log:          h.services.Logger.With("space", name),
+			opened:       make(chan struct{}),
+			loading:      true,
+			participants: make(map[protocol.ParticipantID]*participant),
+			contexts:     ring.NewContexts(),
+			generation:   h.generation,
+		}
+		s.state.Store(authority.NewState(cfg))
+		s.texts.Total = &h.streamBytes
+		s.tools.Total = &h.toolBytes
 		h.spaces.Store(name, s)
 	}
 	s.used.Store(h.services.Clock().UnixNano())

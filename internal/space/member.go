@@ -127,12 +127,6 @@ func (d *Delivery) Empty() bool {
 // so that waiting members hold none.
 var scratch = sync.Pool{New: func() any { s := make([]*ring.Entry, 0, deliveryEntries); return &s }}
 
-func (d *Delivery) borrow() {
-	if d.Entries == nil {
-		d.Entries = *scratch.Get().(*[]*ring.Entry) //nolint:forcetypeassert // the pool holds nothing else
-	}
-}
-
 // Release returns the space of the entries, which are not valid after it.
 func (d *Delivery) Release() {
 	if d.Entries != nil {
@@ -246,7 +240,9 @@ func (m *Member) Poll(ctx context.Context, d *Delivery, mayRead bool) Polled {
 		case m.controlFirst:
 			d.Close = nil // after the entries in the journal
 		default:
-			d.borrow()
+			if d.Entries == nil {
+				d.Entries = *scratch.Get().(*[]*ring.Entry) //nolint:forcetypeassert // the pool holds nothing else
+			}
 			unread = m.readEntries(ctx, d, mayRead)
 			m.deferClose(d)
 		}
@@ -277,19 +273,15 @@ func (m *Member) Sleep() bool {
 
 // sleep returns false if the member was woken since it looked.
 func (m *Member) sleep() bool {
-	if !m.retryAt.IsZero() {
-		m.wakeAfter(m.retryAt.Sub(m.space.now()))
+	if !m.retryAt.IsZero() { // it is woken when it is time to read the journal again
+		wait := m.retryAt.Sub(m.space.now())
+		if m.retry == nil {
+			m.retry = time.AfterFunc(wait, m.wake)
+		} else {
+			m.retry.Reset(wait)
+		}
 	}
 	return m.writer.CompareAndSwap(writerActive, writerAsleep)
-}
-
-// wakeAfter wakes the member when it is time to read the journal again.
-func (m *Member) wakeAfter(wait time.Duration) {
-	if m.retry == nil {
-		m.retry = time.AfterFunc(wait, m.wake)
-		return
-	}
-	m.retry.Reset(wait)
 }
 
 // OnWake sets the function that is called, once for each sleep, to make the writer call Poll. It must not

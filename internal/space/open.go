@@ -9,24 +9,7 @@ import (
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
-	"github.com/meup-protocol/meup/protocol"
 )
-
-func (h *Hub) newSpace(cfg *authority.Config, name string) *Space {
-	s := &Space{
-		name:         name,
-		hub:          h,
-		log:          h.services.Logger.With("space", name),
-		opened:       make(chan struct{}),
-		loading:      true,
-		participants: make(map[protocol.ParticipantID]*participant),
-	}
-	s.state.Store(authority.NewState(cfg))
-	s.contexts = ring.NewContexts()
-	s.texts.Total = &h.streamBytes
-	s.tools.Total = &h.toolBytes
-	return s
-}
 
 // open reads a space from its log. Entries that become durable meanwhile are
 // buffered and delivered after it, or read from the log when they are too many.
@@ -94,23 +77,20 @@ func (s *Space) load(ctx context.Context) error {
 		}
 	}
 	slices.Reverse(recent)
-	err = s.countDay(ctx, state.Config, newest)
-	if err != nil {
-		return err
+	if state.Config.Counts() { // the entries of today; delivery adds the later ones
+		u := authority.NewUsage()
+		if err := s.readDay(ctx, u, newest); err != nil {
+			return err
+		}
+		s.usage.Store(u)
 	}
 	for _, e := range recent {
 		s.usage.Load().Follow(e, state, s.now())
 		s.track(ring.NewEntry(e), s.hub.services.Peers == nil) // without peers, the owner of every stream has left
 	}
 	s.ring = ring.New(s.hub.services.RingEntries, s.hub.services.RingBytes, newest, &s.hub.rings)
-	s.admission = s.view()
-	return nil
-}
-
-// view returns the space as admission sees it.
-func (s *Space) view() *admission.View {
 	h := s.hub
-	return &admission.View{
+	s.admission = &admission.View{
 		Journal: h.services.Journal, Validate: h.services.Validate, Safety: h.services.Safety, Observer: h.services.Observer,
 		Now: h.services.Clock, NewID: h.services.NewID, NewToken: h.services.NewToken,
 		Draining: &h.draining, Failures: &h.failures, Administered: h.services.Administered,
@@ -119,6 +99,7 @@ func (s *Space) view() *admission.View {
 
 		Name: s.name, Proof: s.proof, Log: s.log, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
 	}
+	return nil
 }
 
 // maxPending and maxPendingBytes, of payloads, bound the entries that are

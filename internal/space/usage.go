@@ -10,20 +10,6 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// countDay counts the entries of today up to a Seq, if the configuration limits anything.
-// Delivery adds the later ones.
-func (s *Space) countDay(ctx context.Context, cfg *authority.Config, upTo protocol.Seq) error {
-	if !cfg.Counts() {
-		return nil
-	}
-	u := authority.NewUsage()
-	err := s.readDay(ctx, u, upTo)
-	if err == nil {
-		s.usage.Store(u)
-	}
-	return err
-}
-
 // countFrom counts before a configuration is in force, the first that limits anything. If the
 // log cannot be read, all calls that it limits have to be proposed, until a later
 // configuration is in force or the space is opened again.

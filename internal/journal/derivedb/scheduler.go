@@ -39,7 +39,10 @@ func (s *Scheduler) Register(_ int, db pebble.DBForCompaction) {
 		for {
 			select {
 			case <-tick.C:
-				s.grantWaiting()
+				waiting, _ := s.db.GetWaitingCompaction()
+				if waiting && s.reserve() && !s.db.Schedule(s) {
+					s.Done()
+				}
 			case <-s.stop:
 				return
 			}
@@ -75,16 +78,6 @@ func (s *Scheduler) reserve() bool {
 	}
 	s.running++
 	return true
-}
-
-// grantWaiting starts the waiting compaction, if any.
-func (s *Scheduler) grantWaiting() {
-	if waiting, _ := s.db.GetWaitingCompaction(); !waiting || !s.reserve() {
-		return
-	}
-	if !s.db.Schedule(s) {
-		s.Done()
-	}
 }
 
 // UpdateGetAllowedWithoutPermission implements [pebble.CompactionScheduler];

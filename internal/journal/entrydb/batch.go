@@ -81,16 +81,6 @@ func (b *Batch) markers(space string, e *journal.Entry, f func(key []byte)) {
 	}
 }
 
-// dropRefs removes the rows that refer to e by an id.
-func (b *Batch) dropRefs(space string, e *journal.Entry) {
-	b.key = idKey(b.key[:0], space, e.Envelope.ID)
-	b.drop(b.key)
-	if e.Settles != "" {
-		b.key = settledKey(b.key[:0], space, e.Settles)
-		b.drop(b.key)
-	}
-}
-
 // rowBytes returns the size in bytes of the rows of an entry whose encoding has
 // the given size. Put adds it to the size.
 func (b *Batch) rowBytes(space string, e *journal.Entry, encoded int) int64 {

@@ -29,16 +29,6 @@ func (d *damagedWAL) Error() string {
 
 func (d *damagedWAL) Unwrap() []error { return []error{ErrDamagedWAL, d.err} }
 
-// openCut cuts the damaged log and opens the store.
-func (d *DB) openCut(path string) (*store, error) {
-	kept, err := cutWAL(d.fs, path)
-	if err != nil {
-		return nil, fmt.Errorf("cut the damaged write-ahead log %s: %w", path, err)
-	}
-	d.log.Warn("log store: a damaged write-ahead log was cut where the damage begins", "file", path, "kept", kept)
-	return d.openStore()
-}
-
 func isWAL(fs vfs.FS, path string) (wal.NumWAL, bool) {
 	num, _, ok := wal.ParseLogFilename(fs.PathBase(path))
 	return num, ok

@@ -121,7 +121,12 @@ func Open(o Options) (*DB, error) {
 	}
 	s, err := d.openStore()
 	if damage := new(damagedWAL); o.CutDamage && errors.As(err, &damage) {
-		s, err = d.openCut(damage.path)
+		kept, cutErr := cutWAL(d.fs, damage.path)
+		if cutErr != nil {
+			return nil, fmt.Errorf("cut the damaged write-ahead log %s: %w", damage.path, cutErr)
+		}
+		d.log.Warn("log store: a damaged write-ahead log was cut where the damage begins", "file", damage.path, "kept", kept)
+		s, err = d.openStore()
 	}
 	if err != nil {
 		return nil, err

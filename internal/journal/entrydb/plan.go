@@ -47,10 +47,26 @@ func (d *DB) TrimPlan(ret journal.Retention, now time.Time) (map[string]protocol
 			p.left = append(p.left, c)
 		}
 	}
-	if ret.Bytes > 0 {
-		if err := p.byBytes(ret.Bytes); err != nil {
+	if ret.Bytes <= 0 {
+		return p.before, nil
+	}
+	size, err := d.Size()
+	if err != nil {
+		return nil, fmt.Errorf("plan retention: %w", err)
+	}
+	heap.Init(&p.left)
+	for size-p.freed > ret.Bytes && len(p.left) > 0 {
+		c := p.left[0] // with the oldest entry of all spaces
+		p.drop(c)
+		st, err := d.peek(c)
+		if err != nil {
 			return nil, fmt.Errorf("plan retention: %w", err)
 		}
+		if st == nil {
+			heap.Pop(&p.left)
+			continue
+		}
+		heap.Fix(&p.left, 0)
 	}
 	return p.before, nil
 }
@@ -75,29 +91,6 @@ func (p *plan) byTime(c *cursor, before time.Time) (left bool, err error) {
 		}
 		p.drop(c)
 	}
-}
-
-// byBytes drops the oldest entry of all spaces repeatedly.
-func (p *plan) byBytes(limit int64) error {
-	size, err := p.db.Size()
-	if err != nil {
-		return err
-	}
-	heap.Init(&p.left)
-	for size-p.freed > limit && len(p.left) > 0 {
-		c := p.left[0]
-		p.drop(c)
-		st, err := p.db.peek(c)
-		if err != nil {
-			return err
-		}
-		if st == nil {
-			heap.Pop(&p.left)
-			continue
-		}
-		heap.Fix(&p.left, 0)
-	}
-	return nil
 }
 
 // drop adds the entry at the cursor to the plan.

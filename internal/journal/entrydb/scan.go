@@ -162,7 +162,12 @@ func (r *reader) read(sc *scan, n int) ([]*journal.Entry, error) {
 				size += len(value)
 			}
 		}
-		sc.passed(seq)
+		if sc.query.Backwards { // the next chunk follows seq
+			sc.query.Before = seq
+			sc.done = seq <= 1
+		} else {
+			sc.query.After = seq
+		}
 		if len(list) == n || size >= chunkBytes {
 			return list, nil
 		}
@@ -187,14 +192,4 @@ func (r *reader) value(seq protocol.Seq) ([]byte, error) {
 		return nil, journal.Unavailable(err)
 	}
 	return value, nil
-}
-
-// passed records that the scan has processed everything up to seq.
-func (sc *scan) passed(seq protocol.Seq) {
-	if sc.query.Backwards {
-		sc.query.Before = seq
-		sc.done = seq <= 1
-		return
-	}
-	sc.query.After = seq
 }

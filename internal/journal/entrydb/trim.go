@@ -52,12 +52,27 @@ func (d *DB) trimSome(space string, before protocol.Seq, hooks TrimHooks) (n int
 	if err != nil || t.n == 0 {
 		return 0, false, err
 	}
-	t.dropRanges()
+	// The rows of everything from first to last are removed, and then the rows of the
+	// kept entries among them written again.
+	t.dropRange(spacePrefix(nil, tableEntry, space))
+	for c := range t.contexts {
+		t.dropRange(contextPrefix(nil, space, c))
+	}
+	b := t.batch
+	for _, e := range t.kept {
+		if e.Envelope.Seq < t.first || e.Envelope.Seq > t.last {
+			continue
+		}
+		size := b.bytes
+		_ = b.Put(space, e) // it has a Seq
+		b.bytes = size      // its rows existed before
+	}
+	_ = b.pb.Set(spacePrefix(nil, tableTrimmed, space), appendSeq(nil, t.last+1), nil)
 	if hooks.Commit != nil {
-		hooks.Commit(t.batch)
+		hooks.Commit(b)
 	}
 	// Without sync: entries that reappear after a crash are dropped again.
-	return t.n, more, t.batch.Commit(false)
+	return t.n, more, b.Commit(false)
 }
 
 // trimmer collects the deletions of a chunk. Entries and the rows of contexts
@@ -118,7 +133,12 @@ func (t *trimmer) add(it *pebble.Iterator) error {
 	}
 	b, env := t.batch, &e.Envelope
 	b.bytes -= b.rowBytes(t.space, e, len(value))
-	b.dropRefs(t.space, e)
+	b.key = idKey(b.key[:0], t.space, env.ID)
+	b.drop(b.key)
+	if e.Settles != "" {
+		b.key = settledKey(b.key[:0], t.space, e.Settles)
+		b.drop(b.key)
+	}
 	ancestors(env.Context, func(c protocol.ContextPath) { t.contexts[c] = struct{}{} })
 	if t.n == 0 {
 		t.first = env.Seq
@@ -126,25 +146,6 @@ func (t *trimmer) add(it *pebble.Iterator) error {
 	t.last = env.Seq
 	t.n++
 	return nil
-}
-
-// dropRanges removes the rows of everything from first to last, and then writes
-// the rows of the kept entries among them again.
-func (t *trimmer) dropRanges() {
-	t.dropRange(spacePrefix(nil, tableEntry, t.space))
-	for c := range t.contexts {
-		t.dropRange(contextPrefix(nil, t.space, c))
-	}
-	b := t.batch
-	for _, e := range t.kept {
-		if e.Envelope.Seq < t.first || e.Envelope.Seq > t.last {
-			continue
-		}
-		size := b.bytes
-		_ = b.Put(t.space, e) // it has a Seq
-		b.bytes = size        // its rows existed before
-	}
-	_ = b.pb.Set(spacePrefix(nil, tableTrimmed, t.space), appendSeq(nil, t.last+1), nil)
 }
 
 func (t *trimmer) dropRange(prefix []byte) {

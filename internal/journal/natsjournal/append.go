@@ -109,13 +109,9 @@ func (s *stream) Send(ctx context.Context, m pendingMessage) (maybe bool, err er
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true, errNoAnswer
 	}
-	return !isRefused(err), err
-}
-
-// isRefused reports whether an error of a publication proves that the stream
-// did not store the message and will not.
-func isRefused(err error) bool {
-	return isAny(err, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrNoResponders, jetstream.ErrNoStreamResponse) ||
+	// These prove that the stream did not store the message and will not.
+	refused := isAny(err, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrNoResponders, jetstream.ErrNoStreamResponse) ||
 		// Codes that a leader returns before it contacts the other servers.
 		hasCode(err, codeNotAvailable, codeNoResources, codeTooLarge, codeOtherStream)
+	return !refused, err
 }

@@ -115,31 +115,15 @@ func encodeDrafts(sections [][]byte, limit int) []byte {
 	if size <= limit {
 		return data
 	}
-	return pack(data[headerSize:])
-}
-
-// pack builds a packed block. It has to shrink even the worst JSON of some size
-// by 3 %, which needs a Huffman code where nothing repeats. Deflate uses one at
-// its default level, but not at faster levels. Such blocks are rare.
-func pack(body []byte) []byte {
-	var b bytes.Buffer
-	b.Write([]byte{magic, version, typePacked})
-	w, _ := flate.NewWriter(&b, flate.DefaultCompression) // a valid level
-	_, _ = w.Write(body)                                  // a write to memory does not fail
+	// Packing has to shrink even the worst JSON of some size by 3 %, which needs a
+	// Huffman code where nothing repeats. Deflate uses one at its default level, but not
+	// at faster levels. Such blocks are rare.
+	var packed bytes.Buffer
+	packed.Write([]byte{magic, version, typePacked})
+	w, _ := flate.NewWriter(&packed, flate.DefaultCompression) // a valid level
+	_, _ = w.Write(data[headerSize:])                          // a write to memory does not fail
 	_ = w.Close()
-	return b.Bytes()
-}
-
-func unpack(body []byte) ([]byte, error) {
-	r := io.LimitReader(flate.NewReader(bytes.NewReader(body)), maxUnpacked+1)
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("%w: unpack: %w", errInvalidBlock, err)
-	}
-	if len(data) > maxUnpacked {
-		return nil, fmt.Errorf("%w: unpacks to more than %d bytes", errInvalidBlock, maxUnpacked)
-	}
-	return data, nil
+	return packed.Bytes()
 }
 
 // encodeTrim builds a trim block.
@@ -200,9 +184,12 @@ func decodeBlock(data []byte) (block, error) {
 		}
 		return block{Hold: hold{Seq: seq, By: string(by)}}, nil
 	case typePacked:
-		unpacked, err := unpack(body)
+		unpacked, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body)), maxUnpacked+1))
 		if err != nil {
-			return block{}, err
+			return block{}, fmt.Errorf("%w: unpack: %w", errInvalidBlock, err)
+		}
+		if len(unpacked) > maxUnpacked {
+			return block{}, fmt.Errorf("%w: unpacks to more than %d bytes", errInvalidBlock, maxUnpacked)
 		}
 		return decodeCalls(unpacked)
 	case typeDrafts:

@@ -97,7 +97,9 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	// the servers are slow, a longer one helps.
 	var consumer jetstream.PushConsumer
 	for try := range 2 {
-		consumer, err = s.createConsumer(ctx, config, min(apiWait<<(s.failures+try)/2, 2*apiWait))
+		ctx, cancel := context.WithTimeout(ctx, min(apiWait<<(s.failures+try)/2, 2*apiWait))
+		consumer, err = s.j.js.CreateOrUpdatePushConsumer(ctx, s.name, config)
+		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			break
 		}
@@ -113,13 +115,6 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	}
 	s.log.Debug(msgFollowed, "consumer", f.name, "server", server, "after", s.local.Pos.Seq)
 	return f, nil
-}
-
-// createConsumer requests a consumer once.
-func (s *stream) createConsumer(ctx context.Context, c jetstream.ConsumerConfig, timeout time.Duration) (jetstream.PushConsumer, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return s.j.js.CreateOrUpdatePushConsumer(ctx, s.name, c)
 }
 
 // close ends the feed. It requests deletion of the consumer, although JetStream

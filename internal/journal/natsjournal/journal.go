@@ -128,7 +128,19 @@ func open(o Options) (*Journal, error) {
 func (j *Journal) start() {
 	j.life, j.end = context.WithCancel(context.Background())
 	for i := range j.opts.streams {
-		s := newStream(j, i)
+		name := j.names.Stream(i)
+		s := &stream{
+			j: j, index: i, name: name,
+			log:           j.log.With("stream", name),
+			resync:        make(chan struct{}, 1),
+			checkRequests: make(chan struct{}, 1),
+			retries:       make(chan struct{}, 1),
+		}
+		s.publisher = newPublisher(j.life, publisherOptions{
+			Stream: s, Prefix: j.gateway + ".", Timeout: j.opts.AppendTimeout, OnCommit: j.opts.OnCommit,
+		})
+		s.local = j.replica.NewStream(name, s.log, s)
+		s.setHealth(errCatchingUp)
 		j.streams = append(j.streams, s)
 		j.lagging[s] = true
 	}
@@ -244,16 +256,6 @@ func (j *Journal) markCaughtUp(s *stream) {
 	case <-j.complete:
 	default:
 		close(j.complete)
-	}
-}
-
-// markBehind records that the replica has to be filled again.
-func (j *Journal) markBehind() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, s := range j.streams {
-		j.lagging[s] = true
-		s.setHealth(errCatchingUp)
 	}
 }
 

@@ -80,23 +80,6 @@ type stream struct {
 	sinkCreated int64
 }
 
-func newStream(j *Journal, index int) *stream {
-	name := j.names.Stream(index)
-	s := &stream{
-		j: j, index: index, name: name,
-		log:           j.log.With("stream", name),
-		resync:        make(chan struct{}, 1),
-		checkRequests: make(chan struct{}, 1),
-		retries:       make(chan struct{}, 1),
-	}
-	s.publisher = newPublisher(j.life, publisherOptions{
-		Stream: s, Prefix: j.gateway + ".", Timeout: j.opts.AppendTimeout, OnCommit: j.opts.OnCommit,
-	})
-	s.local = j.replica.NewStream(name, s.log, s)
-	s.setHealth(errCatchingUp)
-	return s
-}
-
 func (s *stream) setHealth(err error) { s.health.Store(&err) }
 
 // healthErr returns the reason why the stream is unhealthy, or nil.
@@ -253,7 +236,11 @@ func (s *stream) read(ctx context.Context, f *feed, live bool, done func() bool)
 	for !done() {
 		select {
 		case it := <-f.items:
-			if err := s.applyContiguous(ctx, gather(it, f.items)); err != nil {
+			items := []appliedMessage{it}
+			for len(items) < passItems && len(f.items) > 0 { // nobody else receives from it
+				items = append(items, <-f.items)
+			}
+			if err := s.applyContiguous(ctx, items); err != nil {
 				return err
 			}
 		case err := <-f.broken:
@@ -279,21 +266,6 @@ func (s *stream) read(ctx context.Context, f *feed, live bool, done func() bool)
 		}
 	}
 	return nil
-}
-
-// gather returns first and the items that are already queued, to apply them
-// together.
-func gather(first appliedMessage, more <-chan appliedMessage) []appliedMessage {
-	items := []appliedMessage{first}
-	for len(items) < passItems {
-		select {
-		case it := <-more:
-			items = append(items, it)
-		default:
-			return items
-		}
-	}
-	return items
 }
 
 // applyContiguous applies messages that follow the position. A message may be

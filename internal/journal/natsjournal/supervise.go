@@ -60,39 +60,13 @@ func (j *Journal) repair(r repair) {
 	}
 }
 
-// supervise runs the streams and repairs the replica when they cannot use it.
+// supervise waits until it is known which log NATS has, then runs the streams and repairs
+// the replica when they cannot use it.
 func (j *Journal) supervise() {
-	if !j.identifyUntilKnown() {
-		return
-	}
-	pause := repairMin
-	for {
-		start := time.Now()
-		r, ok := j.runStreams()
-		if !ok {
-			return
-		}
-		j.markBehind()
-		if time.Since(start) > calm {
-			pause = repairMin
-		}
-		for repaired := false; !repaired; repaired = j.repairReplica(r) {
-			if !j.sleep(pause) {
-				return // the replica may be closed by now
-			}
-			pause = min(2*pause, repairMax)
-		}
-		r.finish()
-	}
-}
-
-// identifyUntilKnown runs identifyLog until it succeeds. It returns false if
-// the journal is closed first.
-func (j *Journal) identifyUntilKnown() bool {
 	for pause := restartMin; ; pause = min(2*pause, restartMax) {
 		err := j.identifyLog(j.life)
 		if err == nil {
-			return true
+			break
 		}
 		if errors.Is(err, errAgain) {
 			continue
@@ -104,8 +78,32 @@ func (j *Journal) identifyUntilKnown() bool {
 			j.failOpen(err)
 		}
 		if !j.sleep(pause) {
-			return false
+			return
 		}
+	}
+	pause := repairMin
+	for {
+		start := time.Now()
+		r, ok := j.runStreams()
+		if !ok {
+			return
+		}
+		j.mu.Lock() // the replica has to be filled again
+		for _, s := range j.streams {
+			j.lagging[s] = true
+			s.setHealth(errCatchingUp)
+		}
+		j.mu.Unlock()
+		if time.Since(start) > calm {
+			pause = repairMin
+		}
+		for repaired := false; !repaired; repaired = j.repairReplica(r) {
+			if !j.sleep(pause) {
+				return // the replica may be closed by now
+			}
+			pause = min(2*pause, repairMax)
+		}
+		r.finish()
 	}
 }
 

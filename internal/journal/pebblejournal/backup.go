@@ -26,19 +26,16 @@ func (j *Journal) Checkpoint(dir string) error {
 		return err
 	}
 	// With the mark, the copy shows whether it is complete, as the original does.
-	if err := createMark(j.db.FS(), dir, acknowledged); err != nil {
-		return errors.Join(fmt.Errorf("make a checkpoint in %s: %w", dir, err), j.db.FS().RemoveAll(dir))
+	fs := j.db.FS()
+	file, err := fs.Create(fs.PathJoin(dir, markFile), vfs.WriteCategoryUnspecified)
+	if err == nil {
+		_, err = file.Write(formatMark(acknowledged))
+		err = errors.Join(err, file.Sync(), file.Close(), entrydb.SyncDir(fs, dir))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("make a checkpoint in %s: %w", dir, err), fs.RemoveAll(dir))
 	}
 	return nil
-}
-
-func createMark(fs vfs.FS, dir string, n uint64) error {
-	file, err := fs.Create(fs.PathJoin(dir, markFile), vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(formatMark(n))
-	return errors.Join(err, file.Sync(), file.Close(), entrydb.SyncDir(fs, dir))
 }
 
 // Stored is the log in a folder, opened without a change of its files. No process can
@@ -121,6 +118,8 @@ func (r storedReader) Spaces(context.Context) ([]string, error) {
 	return spaces, err
 }
 
+// readMark returns the number in the mark in dir; known is false if there is no mark, or
+// an unreadable one.
 func readMark(fs vfs.FS, dir string) (acknowledged uint64, known bool, err error) {
 	file, err := fs.Open(fs.PathJoin(dir, markFile))
 	if err != nil {

@@ -2,6 +2,7 @@ package pebblejournal
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -51,7 +52,12 @@ func (j *Journal) commitAll() {
 			if !ok {
 				return
 			}
-			j.gather()
+			// Callers whose appends just returned join the batch, while more of them
+			// arrive. That takes a few microseconds; a sync takes hundreds.
+			for n := -1; len(j.queue) > n && n < groupEntries; {
+				n = len(j.queue)
+				runtime.Gosched()
+			}
 			if err := j.commit(r); err != nil && !j.reopenStore(err) {
 				return
 			}
@@ -60,15 +66,6 @@ func (j *Journal) commitAll() {
 				return
 			}
 		}
-	}
-}
-
-// gather lets callers whose appends just returned join the next batch, while
-// more of them arrive. That takes a few microseconds; a sync takes hundreds.
-func (j *Journal) gather() {
-	for n := -1; len(j.queue) > n && n < groupEntries; {
-		n = len(j.queue)
-		runtime.Gosched()
 	}
 }
 
@@ -86,7 +83,21 @@ func (j *Journal) commit(r *request) error {
 		err = j.checkPlace()
 	}
 	if err != nil {
-		j.fail(g, err)
+		// An entry of the batch may have been appended or not, and the same holds for
+		// an entry that a retry has found. A draft may have been rejected because of
+		// such an entry.
+		j.down.Store(&err)
+		j.failed = g.spaces
+		for _, r := range g.requests {
+			for i := range r.results {
+				if r.results[i].Err == nil {
+					r.results[i] = journal.Result{Err: fmt.Errorf("%w: %w", journal.ErrOutcomeUnknown, err)}
+				} else {
+					r.results[i] = journal.Result{Err: journal.Unavailable(err)}
+				}
+			}
+			close(r.done)
+		}
 		return err
 	}
 	if g.entries > 0 {
@@ -124,24 +135,6 @@ func (j *Journal) dropSpaceLogs() {
 	j.heads.Clear()
 }
 
-// fail completes all requests of the group with errors. An entry of the batch
-// may have been appended or not, and the same holds for an entry that a retry
-// has found. A draft may have been rejected because of such an entry.
-func (j *Journal) fail(g *group, err error) {
-	j.down.Store(&err)
-	j.failed = g.spaces
-	for _, r := range g.requests {
-		for i := range r.results {
-			if r.results[i].Err == nil {
-				r.results[i] = journal.Result{Err: fmt.Errorf("%w: %w", journal.ErrOutcomeUnknown, err)}
-			} else {
-				r.results[i] = journal.Result{Err: journal.Unavailable(err)}
-			}
-		}
-		close(r.done)
-	}
-}
-
 // collect decides the drafts of r and of all other queued requests.
 func (j *Journal) collect(r *request) *group {
 	g := &group{bySpace: map[string]*appended{}}
@@ -175,7 +168,7 @@ func (j *Journal) add(g *group, r *request) {
 	}
 	for i := range r.drafts {
 		r.results[i] = j.decide(g, l, r.space, &r.drafts[i])
-		if err := r.results[i].Err; stopsCall(err) {
+		if err := r.results[i].Err; errors.Is(err, journal.ErrStale) || errors.Is(err, journal.ErrUnavailable) {
 			// The later drafts assume that this one was appended.
 			for k := i + 1; k < len(r.drafts); k++ {
 				r.results[k].Err = err
@@ -199,7 +192,9 @@ func (j *Journal) spaceLog(space string) (*spaceLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &spaceLog{head: j.newHead(space, last), last: last, lastState: lastState}
+	l := &spaceLog{head: new(head), last: last, lastState: lastState}
+	l.head.durable.Store(uint64(last))
+	j.heads.Store(space, l.head)
 	j.logs[space] = l
 	return l, nil
 }

@@ -1,7 +1,6 @@
 package pebblejournal
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -30,12 +29,6 @@ func (j *Journal) decide(g *group, l *spaceLog, space string, d *journal.Draft) 
 	if d.State {
 		l.lastState = l.last
 	}
-	g.record(l, space, e)
-	return journal.Result{Seq: l.last}
-}
-
-// record adds a new entry to the group.
-func (g *group) record(l *spaceLog, space string, e *journal.Entry) {
 	a := g.bySpace[space]
 	if a == nil {
 		a = &appended{space: space, head: l.head}
@@ -44,6 +37,7 @@ func (g *group) record(l *spaceLog, space string, e *journal.Entry) {
 	}
 	a.entries = append(a.entries, e)
 	g.entries++
+	return journal.Result{Seq: l.last}
 }
 
 func entryOf(d *journal.Draft, seq protocol.Seq) *journal.Entry {
@@ -57,10 +51,4 @@ func entryOf(d *journal.Draft, seq protocol.Seq) *journal.Entry {
 
 func refused(id protocol.ID, err error) journal.Result {
 	return journal.Result{Err: fmt.Errorf("append envelope %s: %w", id, err)}
-}
-
-// stopsCall reports whether all later drafts of the same call get the same
-// error.
-func stopsCall(err error) bool {
-	return errors.Is(err, journal.ErrStale) || errors.Is(err, journal.ErrUnavailable)
 }

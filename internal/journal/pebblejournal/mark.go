@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -50,10 +49,15 @@ func (j *Journal) loadMeta() error {
 		return err
 	}
 	j.appended = appended
-	m, acknowledged, known, err := openMark(j.db.FS(), j.db.Dir())
+	acknowledged, known, err := readMark(j.db.FS(), j.db.Dir())
+	var file vfs.File
+	if err == nil {
+		file, err = j.db.FS().OpenReadWrite(j.markName(), vfs.WriteCategoryUnspecified) // creates it, if there is none
+	}
 	if err != nil {
 		return fmt.Errorf("open the mark of acknowledged entries: %w", err)
 	}
+	m := &mark{file: file}
 	loss := lostEntries(acknowledged, known, appended, counted)
 	if loss != nil && !j.opt.AcceptLoss {
 		return errors.Join(fmt.Errorf("%w; %s", loss, lossRemedies), m.file.Close())
@@ -160,7 +164,9 @@ func (j *Journal) identify(id []byte, m *mark, loss error) error {
 // writeMark stores the number of acknowledged entries. An old mark is valid, so
 // an error does not stop appends.
 func (j *Journal) writeMark() {
-	err := j.mark.write(j.appended)
+	j.mark.acknowledged.Store(j.appended)
+	j.mark.dirty.Store(true) // until sync, a power failure may undo the write
+	_, err := j.mark.file.WriteAt(formatMark(j.appended), 0)
 	if err != nil && j.markErr == nil {
 		j.log.Warn("the mark of acknowledged entries cannot be written; a lost end of the log may go unnoticed", "error", err)
 	}
@@ -228,28 +234,6 @@ const (
 	markLength = len("meup acknowledged ") + 20 + len(" 00000000\n")
 )
 
-// openMark opens the mark in dir, and creates it if it does not exist. It
-// returns the number in the mark; ok is false for a new or unreadable mark.
-func openMark(fs vfs.FS, dir string) (m *mark, acknowledged uint64, ok bool, err error) {
-	name := fs.PathJoin(dir, markFile)
-	file, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
-	if err == nil {
-		text := make([]byte, markLength)
-		if _, readErr := io.ReadFull(file, text); readErr == nil {
-			acknowledged, ok = parseMark(text)
-		}
-		return &mark{file: file}, acknowledged, ok, nil
-	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return nil, 0, false, err
-	}
-	file, err = fs.Create(name, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return nil, 0, false, err
-	}
-	return &mark{file: file}, 0, false, nil
-}
-
 func formatMark(n uint64) []byte {
 	text := fmt.Appendf(nil, markFormat, n)
 	return fmt.Appendf(text, " %08x\n", crc32.ChecksumIEEE(text))
@@ -260,14 +244,6 @@ func parseMark(text []byte) (n uint64, ok bool) {
 		return 0, false
 	}
 	return n, bytes.Equal(text, formatMark(n))
-}
-
-// write stores the number; until sync, a power failure may undo it.
-func (m *mark) write(n uint64) error {
-	m.acknowledged.Store(n)
-	m.dirty.Store(true)
-	_, err := m.file.WriteAt(formatMark(n), 0)
-	return err
 }
 
 // sync makes the last number durable.

@@ -93,7 +93,7 @@ type Journal struct {
 
 	sink  journal.Sink // set before the first Append
 	queue chan *request
-	heads sync.Map // space → *head
+	heads sync.Map // space → *head; the committer creates and removes them
 
 	// Owned by the committer.
 	logs     map[string]*spaceLog

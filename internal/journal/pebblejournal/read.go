@@ -10,15 +10,6 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// newHead creates the head of a space before an append; durable is its newest
-// entry. Only the committer creates and removes heads.
-func (j *Journal) newHead(space string, durable protocol.Seq) *head {
-	h := new(head)
-	h.durable.Store(uint64(durable))
-	j.heads.Store(space, h)
-	return h
-}
-
 // visibleSeq returns the newest Seq of a space that readers may see. The store
 // shows entries before they are durable. If a reader saw an entry that a power
 // failure then removed, another entry would get its number.

@@ -123,18 +123,14 @@ func (w *writer) write(r rune) {
 			w.WriteRune(r)
 		}
 	default:
-		w.WriteRune(shape(r))
+		// U+FFFD stands for a character that is not displayed. Emoji that are newer than the
+		// tables of the standard library are.
+		if !unicode.IsGraphic(r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && (r < 0x1f000 || r > 0x1faff) {
+			r = utf8.RuneError
+		}
+		w.WriteRune(r)
 		w.marks = 0
 	}
-}
-
-// shape returns the displayed form of a character: itself, or U+FFFD if it has
-// none. Emoji that are newer than the tables of the standard library are kept.
-func shape(r rune) rune {
-	if unicode.IsGraphic(r) || unicode.Is(unicode.Prepended_Concatenation_Mark, r) || r >= 0x1f000 && r <= 0x1faff {
-		return r
-	}
-	return utf8.RuneError
 }
 
 func isMark(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) }

@@ -25,8 +25,14 @@ func (b *batch) authorize(ctx context.Context, p *candidate) error {
 	e := &p.draft.Envelope
 	c := Case{State: st, Sender: b.from.Viewer, Now: b.now, Usage: b.space.Usage.Load(), Envelope: e, Payload: p.In.Payload, Proposals: p.proposals}
 	d := c.Decide()
-	if !d.Allowed && (d.By != nil && d.By.Deny() || !b.allowedForMEW(ctx, p) && !b.mayProposeForBudget(&c)) {
-		return b.violation(st, e.Kind)
+	if !d.Allowed {
+		denied := d.By != nil && d.By.Deny()
+		// A call that its sender could make, if its budget was not used up, may be
+		// proposed: a budget asks, and ends no work.
+		proposes := e.Kind == protocol.KindMCPProposal && b.ask(&c) != nil && st.MayCall(e, p.In.Payload, b.now).Allowed
+		if denied || !proposes && !b.allowedForMEW(ctx, p) {
+			return b.violation(st, e.Kind)
+		}
 	}
 	if err := b.checkBudget(&c); err != nil {
 		return err

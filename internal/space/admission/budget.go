@@ -34,12 +34,3 @@ func (b *batch) ask(c *Case) *authority.Ask {
 	}
 	return c.State.Ask(c.Usage, c.Envelope, c.Payload, waiting, c.Now)
 }
-
-// mayProposeForBudget reports whether a proposal that no capability allows is of a call that
-// its sender could make, if its budget was not used up: a budget asks, and ends no work.
-func (b *batch) mayProposeForBudget(c *Case) bool {
-	if c.Envelope.Kind != protocol.KindMCPProposal || b.ask(c) == nil {
-		return false
-	}
-	return c.State.MayCall(c.Envelope, c.Payload, c.Now).Allowed
-}

@@ -41,18 +41,19 @@ type Proposal struct {
 // may propose, unless a deny rule matches.
 func (c *Case) Decide() capability.Decision {
 	rights, cfg := c.State.Ledger.Effective(c.Sender.ID, c.Now), c.State.Config
-	r := c.State.Request(c.Sender.ID, c.Envelope, c.Payload, c.Now)
+	r, kind := c.State.Request(c.Sender.ID, c.Envelope, c.Payload, c.Now), c.Envelope.Kind
 	d := rights.Decide(&r)
 	switch {
 	case d.Allowed || d.By != nil && d.By.Deny():
-	case c.mayGrantDecision():
+	case len(c.Proposals) == 1 && (kind == protocol.KindMCPReject || kind == protocol.KindMCPRequest && !c.Payload.Get("edited").Bool()):
+		// A rejection, or a request that makes the proposed call unchanged.
 		x := c.Proposals[0]
 		call := c.call(x)
 		by := cfg.JudgeDecision(rights, x.Envelope, &call)
 		if by.Allowed {
 			return by
 		}
-	case c.Envelope.Kind == protocol.KindMCPRequest && len(c.Proposals) == 0 && len(cfg.Deciders.Rules) > 0:
+	case kind == protocol.KindMCPRequest && len(c.Proposals) == 0 && len(cfg.Deciders.Rules) > 0:
 		verdict, by := cfg.Ask(rights, r)
 		if verdict == authority.Allowed {
 			c.decider = ring.DeciderRule
@@ -172,14 +173,6 @@ func (c *Case) mayFollowOpinion() bool {
 	call := c.State.Config.ProposedCall(x.Envelope.From, x.Envelope, x.Payload, authority.HostOf(x.Payload))
 	by, err := c.State.CheckDecision(c.Usage, c.Sender.ID, x.Envelope, &call, false, c.Now)
 	return err == nil && by == ring.DeciderReviewer
-}
-
-// mayGrantDecision reports whether the right to decide can allow an envelope that no
-// capability for its kind allows: a rejection, or a request that makes the proposed
-// call unchanged.
-func (c *Case) mayGrantDecision() bool {
-	kind := c.Envelope.Kind
-	return len(c.Proposals) == 1 && (kind == protocol.KindMCPReject || kind == protocol.KindMCPRequest) && !c.Payload.Get("edited").Bool()
 }
 
 // call returns the proposed call, to the participants that run it as the envelope decides.

@@ -118,9 +118,14 @@ func (b *batch) reassignID(ctx context.Context, p *candidate) (bool, error) {
 	return true, nil
 }
 
-// usesOf returns the envelopes with an id as their senders wrote it: the pending
-// ones, the newest maxReuseChecks of the log and the first, newest first.
-func (b *batch) usesOf(ctx context.Context, id protocol.ID) ([]parent, error) {
+// referenced returns the stored id of the envelope that e refers to by an id that
+// several envelopes may have. Another participant may have used the id in order
+// to receive an answer, so the choice prefers, in this order: envelopes that the
+// sender of e can see; of a kind that e can refer to; of a recipient of e; of
+// the sender of e; of the participant that used the id first; the newest.
+func (b *batch) referenced(ctx context.Context, e *protocol.Envelope, id protocol.ID, kinds ...protocol.Kind) (protocol.ID, error) {
+	// The envelopes with the id as their senders wrote it: the pending ones, the
+	// newest maxReuseChecks of the log and the first, newest first.
 	var list []parent
 	for i := len(b.waiting) - 1; i >= 0; i-- {
 		if p := b.waiting[i]; p.In.Envelope.ID == id {
@@ -129,7 +134,7 @@ func (b *batch) usesOf(ctx context.Context, id protocol.ID) ([]parent, error) {
 	}
 	uses, err := b.space.countUses(ctx, id)
 	if err != nil {
-		return nil, err
+		return id, err
 	}
 	for n := uses; n > 0; n-- {
 		if n <= uses-maxReuseChecks {
@@ -140,22 +145,12 @@ func (b *batch) usesOf(ctx context.Context, id protocol.ID) ([]parent, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return id, err
 		}
 		list = append(list, x)
 	}
-	return list, nil
-}
-
-// referenced returns the stored id of the envelope that e refers to by an id that
-// several envelopes may have. Another participant may have used the id in order
-// to receive an answer, so the choice prefers, in this order: envelopes that the
-// sender of e can see; of a kind that e can refer to; of a recipient of e; of
-// the sender of e; of the participant that used the id first; the newest.
-func (b *batch) referenced(ctx context.Context, e *protocol.Envelope, id protocol.ID, kinds ...protocol.Kind) (protocol.ID, error) {
-	list, err := b.usesOf(ctx, id)
-	if err != nil || len(list) == 0 {
-		return id, err
+	if len(list) == 0 {
+		return id, nil
 	}
 	first := list[len(list)-1].envelope.From
 	for _, prefer := range []func(*parent) bool{
@@ -178,27 +173,22 @@ func (b *batch) referenced(ctx context.Context, e *protocol.Envelope, id protoco
 	return list[0].envelope.ID, nil
 }
 
-// referredKinds returns the kinds that an envelope of a kind correlates to by
-// section 2; nil: any.
-func referredKinds(k protocol.Kind) []protocol.Kind {
-	switch {
-	case k == protocol.KindMCPResponse:
-		return []protocol.Kind{protocol.KindMCPRequest}
-	case exchange.IsDecision(k):
-		return []protocol.Kind{protocol.KindMCPProposal}
-	case k == protocol.KindChat || k == protocol.KindChatAcknowledge || k == protocol.KindChatCancel:
-		return []protocol.Kind{protocol.KindChat}
-	}
-	return nil
-}
-
 // resolve replaces the ids in an envelope of those dialects by the stored ids of
 // the envelopes that they refer to.
 func (b *batch) resolve(ctx context.Context, p *candidate) error {
 	e := &p.draft.Envelope
+	var kinds []protocol.Kind // that an envelope of this kind correlates to by section 2; nil: any
+	switch {
+	case e.Kind == protocol.KindMCPResponse:
+		kinds = []protocol.Kind{protocol.KindMCPRequest}
+	case exchange.IsDecision(e.Kind):
+		kinds = []protocol.Kind{protocol.KindMCPProposal}
+	case e.Kind == protocol.KindChat || e.Kind == protocol.KindChatAcknowledge || e.Kind == protocol.KindChatCancel:
+		kinds = []protocol.Kind{protocol.KindChat}
+	}
 	ids := make([]protocol.ID, len(e.Correlation.IDs))
 	for i, id := range e.Correlation.IDs {
-		stored, err := b.referenced(ctx, e, id, referredKinds(e.Kind)...)
+		stored, err := b.referenced(ctx, e, id, kinds...)
 		if err != nil {
 			return err
 		}

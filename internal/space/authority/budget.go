@@ -130,29 +130,6 @@ func (st *State) budgetOf(id protocol.ParticipantID) Budget {
 	return st.Settings(id).Budget
 }
 
-// limitOf returns the budget of a participant ("": of the space) with what it was extended by
-// on a day.
-func (st *State) limitOf(id protocol.ParticipantID, day Day) Budget {
-	b := st.budgetOf(id)
-	x, _ := st.extended.Get(id)
-	if x.Day != day {
-		return b
-	}
-	if x.Currency != b.Currency {
-		x.Cost = 0
-	}
-	if b.Tokens > 0 {
-		b.Tokens = sum(b.Tokens, x.Tokens)
-	}
-	if b.Calls > 0 {
-		b.Calls = sum(b.Calls, x.Calls)
-	}
-	if b.Cost > 0 {
-		b.Cost = sum(b.Cost, x.Cost)
-	}
-	return b
-}
-
 // CheckExtend checks a budget.extend: nobody extends its own budget, and there must be one.
 func (st *State) CheckExtend(e *protocol.Envelope, payload protocol.Value) error {
 	id, x, ok := readExtension(payload)
@@ -306,8 +283,20 @@ type BudgetUse struct {
 
 // useOf returns the budget of a participant ("": of the space), and what was used of it today.
 func (st *State) useOf(u *Usage, id protocol.ParticipantID, now time.Time) BudgetUse {
-	x := BudgetUse{ID: id, Budget: st.budgetOf(id)}
-	x.Limit = st.limitOf(id, DayOf(now))
+	b := st.budgetOf(id)
+	x := BudgetUse{ID: id, Budget: b, Limit: b}
+	more, _ := st.extended.Get(id)
+	if more.Day == DayOf(now) {
+		if b.Tokens > 0 {
+			x.Limit.Tokens = sum(b.Tokens, more.Tokens)
+		}
+		if b.Calls > 0 {
+			x.Limit.Calls = sum(b.Calls, more.Calls)
+		}
+		if b.Cost > 0 && more.Currency == b.Currency {
+			x.Limit.Cost = sum(b.Cost, more.Cost)
+		}
+	}
 	x.Used, x.Known = u.Used(id, x.Limit.Currency, now)
 	return x
 }
@@ -343,21 +332,4 @@ func (x *BudgetUse) Ask() *Ask {
 		return &Ask{prefix + ".calls", fmt.Sprintf("%s has made %s of %s calls today", name, textutil.Thousands(used.Calls), textutil.Thousands(limit.Calls))}
 	}
 	return nil
-}
-
-// appendExtensions encodes the extensions.
-func (st *State) appendExtensions(w *encoder) {
-	for id, x := range st.extended.All() {
-		w.element(string(id))
-		w.time(x.Day.Start())
-		w.number(uint64(x.Tokens))
-		w.number(uint64(x.Calls))
-		w.number(uint64(x.Cost))
-		w.text(x.Currency)
-	}
-	w.end()
-}
-
-func (r *decoder) extension(protocol.ParticipantID) Extension {
-	return Extension{Day: DayOf(r.time()), Tokens: int64(r.number()), Calls: int64(r.number()), Cost: Money(r.number()), Currency: r.text()}
 }

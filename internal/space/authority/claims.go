@@ -179,12 +179,6 @@ func around(key string) func(yield func(string) bool) {
 	}
 }
 
-// contains reports whether a key is the same as another one, or of something below its path.
-func contains(folder, key string) bool {
-	below := !strings.HasPrefix(folder, nameMark) && strings.HasPrefix(key, strings.TrimSuffix(folder, "/")+"/")
-	return below || key == folder
-}
-
 // below yields the claimed keys of what is below the path of a key.
 func (st *State) below(key string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
@@ -297,7 +291,10 @@ func (st *State) release(e *protocol.Envelope, payload protocol.Value) error {
 		return nil
 	}
 	for key, c := range st.claims.items.All() {
-		named := func(k string) bool { return contains(k, key) }
+		named := func(k string) bool { // the key is the same, or of something below the path
+			below := !strings.HasPrefix(k, nameMark) && strings.HasPrefix(key, strings.TrimSuffix(k, "/")+"/")
+			return below || key == k
+		}
 		if c.By == e.From && (e.Correlation.Names(c.ID) || slices.ContainsFunc(keys, named)) {
 			st.dropClaim(key)
 		}
@@ -348,31 +345,5 @@ func (st *State) dropEndedClaims(now time.Time) {
 			return
 		}
 		st.dropClaim(key)
-	}
-}
-
-// appendClaims encodes the claims.
-func (st *State) appendClaims(w *encoder) {
-	for key, c := range st.claims.items.All() {
-		w.element(key)
-		w.text(c.Path)
-		w.text(c.Name)
-		w.text(string(c.By))
-		w.text(string(c.ID))
-		w.time(c.At)
-		w.time(c.Expires)
-		w.text(c.Reason)
-	}
-	w.end()
-}
-
-// restoreClaims reads what appendClaims has encoded.
-func (st *State) restoreClaims(r *decoder) {
-	for r.flag() {
-		key := r.text()
-		c := Claim{Path: r.text(), Name: r.text(), By: protocol.ParticipantID(r.text()), ID: protocol.ID(r.text()), At: r.time(), Expires: r.time(), Reason: r.text()}
-		if r.err == nil {
-			st.setClaim(key, c)
-		}
 	}
 }

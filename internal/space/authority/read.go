@@ -55,7 +55,12 @@ func ReadDirectoryChange(e *protocol.Envelope, payload protocol.Value) (Director
 	c.Space = r.text("space", protocol.ValidSpaceName, "the name of a space, without stars")
 	c.Participant = protocol.ParticipantID(r.text("participant_id", validParticipant, "the id of a participant that does not begin with system:"))
 	c.IfAbsent = r.flag("if_absent")
-	c.Settings = r.settings()
+	c.Settings.Everyone = r.word("visibility", "addressed", "everyone")
+	c.Settings.DecideExplicitly = r.word("decide", "callers", "explicit")
+	isDialect := func(s string) bool { _, ok := protocol.ParseDialect(s); return ok }
+	if name := r.text("dialect", isDialect, "one of "+strings.Join(protocol.DialectNames(), ", ")); name != "" {
+		c.Settings.Dialect, _ = protocol.ParseDialect(name)
+	}
 	if payload.Get("capabilities").Exists() {
 		list, err := capability.ReadList(payload, "capabilities")
 		c.Capabilities = list
@@ -70,7 +75,15 @@ func ReadDirectoryChange(e *protocol.Envelope, payload protocol.Value) (Director
 	end, err := capability.ReadEnd(payload, e.TS)
 	c.Expires = end
 	r.keep(err)
-	c.Rotates, c.Overlap = r.overlap()
+	overlap := payload.Get("overlap_seconds")
+	n, ok := overlap.Float()
+	switch {
+	case !overlap.Exists():
+	case !ok || n < 0 || n > capability.MaxTTL.Seconds():
+		r.keep(refuse("/overlap_seconds", "it must be a number of seconds from 0 to %.0f", capability.MaxTTL.Seconds()))
+	default:
+		c.Rotates, c.Overlap = true, time.Duration(n*float64(time.Second))
+	}
 	r.token(&c)
 	return c, r.err
 }
@@ -146,16 +159,6 @@ func (r *reader) word(name, first, second string) bool {
 	return r.text(name, func(s string) bool { return s == first || s == second }, first+" or "+second) == second
 }
 
-func (r *reader) settings() (s SpaceSettings) {
-	s.Everyone = r.word("visibility", "addressed", "everyone")
-	s.DecideExplicitly = r.word("decide", "callers", "explicit")
-	isDialect := func(s string) bool { _, ok := protocol.ParseDialect(s); return ok }
-	if name := r.text("dialect", isDialect, "one of "+strings.Join(protocol.DialectNames(), ", ")); name != "" {
-		s.Dialect, _ = protocol.ParseDialect(name)
-	}
-	return s
-}
-
 // maxLimit is the largest limit, as in the configuration.
 const maxLimit = math.MaxInt32
 
@@ -202,20 +205,6 @@ func count[T int | int64](r *reader, v protocol.Value, name string, least, most 
 	}
 	out := T(n)
 	return &out
-}
-
-// overlap returns whether the other tokens expire, and after which time.
-func (r *reader) overlap() (rotates bool, after time.Duration) {
-	v := r.payload.Get("overlap_seconds")
-	if !v.Exists() {
-		return false, 0
-	}
-	n, ok := v.Float()
-	if !ok || n < 0 || n > capability.MaxTTL.Seconds() {
-		r.keep(refuse("/overlap_seconds", "it must be a number of seconds from 0 to %.0f", capability.MaxTTL.Seconds()))
-		return false, 0
-	}
-	return true, time.Duration(n * float64(time.Second))
 }
 
 // token reads which tokens are revoked: one, or all.

@@ -80,10 +80,28 @@ func (st *State) encode(logID string, now time.Time) []byte {
 		w.text(c.entry)
 	}
 	w.end()
-	st.appendClaims(&w)
+	for key, c := range st.claims.items.All() {
+		w.element(key)
+		w.text(c.Path)
+		w.text(c.Name)
+		w.text(string(c.By))
+		w.text(string(c.ID))
+		w.time(c.At)
+		w.time(c.Expires)
+		w.text(c.Reason)
+	}
+	w.end()
 	st.appendHoldings(&w)
 	w.text(st.Directory.Encode())
-	st.appendExtensions(&w)
+	for id, x := range st.extended.All() {
+		w.element(string(id))
+		w.time(x.Day.Start())
+		w.number(uint64(x.Tokens))
+		w.number(uint64(x.Calls))
+		w.number(uint64(x.Cost))
+		w.text(x.Currency)
+	}
+	w.end()
 	binary.LittleEndian.PutUint32(w.dst[start-4:], crc32.Checksum(w.dst[start:], castagnoli))
 	return w.dst
 }
@@ -177,14 +195,22 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 			Decides: r.flag(), Reason: r.text(), Undone: protocol.ID(r.text()), entry: r.text(),
 		}
 	})
-	st.restoreClaims(&r)
+	for r.flag() {
+		key := r.text()
+		c := Claim{Path: r.text(), Name: r.text(), By: protocol.ParticipantID(r.text()), ID: protocol.ID(r.text()), At: r.time(), Expires: r.time(), Reason: r.text()}
+		if r.err == nil {
+			st.setClaim(key, c)
+		}
+	}
 	st.Ledger = st.Ledger.Restored(r.number(), elements(&r, r.holding))
 	directory, err := DecodeDirectory(r.text())
 	if err != nil {
 		r.fail(err)
 	}
 	st.Directory = directory
-	st.extended = read(&r, r.extension)
+	st.extended = read(&r, func(protocol.ParticipantID) Extension {
+		return Extension{Day: DayOf(r.time()), Tokens: int64(r.number()), Calls: int64(r.number()), Cost: Money(r.number()), Currency: r.text()}
+	})
 	if r.err == nil && len(r.rest) > 0 {
 		r.fail(errors.New("data follows its end"))
 	}

@@ -359,7 +359,10 @@ func (st *State) Fold(e *journal.Entry) error {
 	case protocol.KindSpaceInvite:
 		return st.invite(e, payload)
 	case protocol.KindSpaceKick:
-		st.kick(protocol.ParticipantIn(payload, "participant_id"))
+		id := protocol.ParticipantIn(payload, "participant_id")
+		st.dropForgotten(id)
+		st.kicked = st.kicked.Set(id, struct{}{})
+		st.dropClaims(id)
 	case protocol.KindClaim:
 		return st.claim(&e.Envelope, payload)
 	case protocol.KindRelease:
@@ -394,12 +397,6 @@ func (st *State) Fold(e *journal.Entry) error {
 		}
 	}
 	return nil
-}
-
-func (st *State) kick(id protocol.ParticipantID) {
-	st.dropForgotten(id)
-	st.kicked = st.kicked.Set(id, struct{}{})
-	st.dropClaims(id)
 }
 
 // dropForgotten deletes the membership of a guest that was forgotten, which a snapshot

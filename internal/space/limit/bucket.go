@@ -2,6 +2,7 @@ package limit
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,7 +58,11 @@ func (b *Bucket) Update(l Limits, now time.Time) {
 	b.work = b.work.update(now, workFactor*float64(l.BytesPerSecond), workFactor*l.byteBurst())
 	kinds := make([]kindTokens, 0, len(l.Kinds))
 	for _, k := range l.Kinds {
-		old := b.takeOver(k.Pattern.String())
+		var old tokens
+		same := func(x kindTokens) bool { return x.pattern.String() == k.Pattern.String() }
+		if i := slices.IndexFunc(b.kinds, same); i >= 0 {
+			old = b.kinds[i].tokens
+		}
 		kinds = append(kinds, kindTokens{k.Pattern, old.update(now, k.Rate, burst(k.Rate, k.Burst))})
 	}
 	b.kinds = kinds
@@ -98,16 +103,6 @@ func (b *Bucket) Charge(now time.Time, spent map[string]int) {
 	for name, t := range b.named {
 		t.charge(now, spent[name])
 	}
-}
-
-// takeOver finds the bucket of a pattern.
-func (b *Bucket) takeOver(pattern string) tokens {
-	for i := range b.kinds {
-		if b.kinds[i].pattern.String() == pattern {
-			return b.kinds[i].tokens
-		}
-	}
-	return tokens{}
 }
 
 // clock returns now, or the latest time of any call if that is later:

@@ -132,7 +132,13 @@ func (t *Contexts) openContext(path protocol.ContextPath, e *Entry) {
 	c.Implicit = false
 	c.Opener, c.Started = e.Envelope.From, protocol.Time{Time: e.Envelope.TS}
 	c.Answers = e.Envelope.Correlation.IDs
-	c.Message = textOf(e.Payload())
+	payload := e.Payload()
+	for _, key := range []string{"message", "content", "text"} {
+		if v := payload.Get(key); v.Type() == protocol.TypeString {
+			c.Message = textutil.Shorten(v.Text(), maxMessage)
+			break
+		}
+	}
 	c.start = e.WithoutContent()
 	if c.State == ContextReasoning {
 		t.open[c.Opener]++
@@ -240,16 +246,6 @@ func (n ContextCounts) plus(m ContextCounts) ContextCounts {
 	}
 }
 
-// textOf returns the text of a payload.
-func textOf(payload protocol.Value) string {
-	for _, key := range []string{"message", "content", "text"} {
-		if v := payload.Get(key); v.Type() == protocol.TypeString {
-			return textutil.Shorten(v.Text(), maxMessage)
-		}
-	}
-	return ""
-}
-
 // maxMessage bounds the stored part of a start's message, in bytes.
 const maxMessage = 2 << 10
 
@@ -288,7 +284,12 @@ func (t *Contexts) List(visible Visibility, prefix protocol.ContextPath, now tim
 			c.State = ContextAbandoned
 		}
 		c.Elapsed = float64(end.Sub(c.Started.Time).Milliseconds()) / 1000
-		if parent := nearest(copies, path); parent != nil {
+		var parent *Context // the closest that is listed
+		for parent == nil && strings.Contains(string(path), "/") {
+			path = path.Parent()
+			parent = copies[path]
+		}
+		if parent != nil {
 			parent.Children = append(parent.Children, c)
 			continue
 		}
@@ -316,15 +317,4 @@ func (t *Contexts) visible(visible Visibility, prefix protocol.ContextPath) (map
 		}
 	}
 	return copies, order
-}
-
-// nearest returns the closest ancestor of path that is listed.
-func nearest(listed map[protocol.ContextPath]*Context, path protocol.ContextPath) *Context {
-	for strings.Contains(string(path), "/") {
-		path = path.Parent()
-		if c := listed[path]; c != nil {
-			return c
-		}
-	}
-	return nil
 }

@@ -87,9 +87,13 @@ func (e *Entry) Frame(d protocol.Dialect) []byte {
 	if f := e.frames[d].Load(); f != nil {
 		return *f
 	}
-	if f := e.streamFrame(d); f != nil {
-		e.frames[d].Store(&f)
-		return f
+	if d == protocol.DialectMEW04 && e.Envelope.Kind == protocol.KindStreamData {
+		raw, ok := protocol.AppendStreamFrame(nil, e.Envelope.Payload)
+		if ok { // else it is sent as an envelope
+			f := appendTextFrame(nil, func(dst []byte) []byte { return append(dst, raw...) })
+			e.frames[d].Store(&f)
+			return f
+		}
 	}
 	spelled := *e.Envelope
 	if e.spelled != nil {
@@ -102,19 +106,6 @@ func (e *Entry) Frame(d protocol.Dialect) []byte {
 	f := AppendFrame(nil, d, &spelled)
 	e.frames[d].Store(&f) // concurrent calls store equal bytes
 	return f
-}
-
-// streamFrame returns stream data in the dialect's raw form; nil if the dialect
-// sends it as an envelope.
-func (e *Entry) streamFrame(d protocol.Dialect) []byte {
-	if d != protocol.DialectMEW04 || e.Envelope.Kind != protocol.KindStreamData {
-		return nil
-	}
-	raw, ok := protocol.AppendStreamFrame(nil, e.Envelope.Payload)
-	if !ok {
-		return nil
-	}
-	return appendTextFrame(nil, func(dst []byte) []byte { return append(dst, raw...) })
 }
 
 // AppendFrame appends an envelope as one WebSocket text frame in the dialect.

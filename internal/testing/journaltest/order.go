@@ -46,17 +46,6 @@ func testOneCallKeepsItsOrder(t *testing.T, s *subject) {
 	}
 }
 
-func testNoGaps(t *testing.T, s *subject) {
-	s.must(t, "other", draft("m-0"))
-	for i := range protocol.Seq(20) {
-		seqs := s.must(t, "lab", draft(protocol.ID(fmt.Sprintf("m-%d", 2*i))), draft(protocol.ID(fmt.Sprintf("m-%d", 2*i+1))))
-		if !slices.Equal(seqs, []protocol.Seq{2*i + 1, 2*i + 2}) {
-			t.Fatalf("call %d got %v", i, seqs)
-		}
-		s.append("lab", draft("m-0"), draft("m-1", from("bob"))) // a retry and a duplicate use no number
-	}
-}
-
 func testSpacesAreApart(t *testing.T, s *subject) {
 	a := s.must(t, "lab", draft("m-1"))
 	b := s.must(t, "lab-2", draft("m-1", from("bob")), draft("m-2"))

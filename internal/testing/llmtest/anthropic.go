@@ -152,7 +152,8 @@ func (in *messagesRequest) message(i int, role string, content json.RawMessage) 
 		return nil, errors.New("content: must not be empty")
 	case role == "user":
 		return userMessages(blocks)
-	case in.Thinking.Type == "enabled" && i == len(in.Messages)-2 && calls(blocks) && !isThinking(blocks[0]):
+	case in.Thinking.Type == "enabled" && i == len(in.Messages)-2 && calls(blocks) &&
+		blocks[0].Type != "thinking" && blocks[0].Type != "redacted_thinking":
 		return nil, fmt.Errorf("content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`", blocks[0].Type)
 	}
 	m, err := assistantMessage(blocks)
@@ -170,8 +171,6 @@ func calls(blocks []contentBlock) bool {
 	}
 	return false
 }
-
-func isThinking(b contentBlock) bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }
 
 func userMessages(blocks []contentBlock) ([]llm.Message, error) {
 	var out []llm.Message

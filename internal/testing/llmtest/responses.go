@@ -25,7 +25,9 @@ func responses() format {
 		document: func(req Request, t Turn) any {
 			return responseObject(req, t, responsesOutput(req, t), responsesStatus(t))
 		},
-		refusal: responsesRefusal,
+		refusal: func(code, message string) any {
+			return object{"error": object{"message": message, "type": "invalid_request_error", "param": nil, "code": code}}
+		},
 	}
 }
 
@@ -258,9 +260,4 @@ func encrypted(thinking string) string {
 func isEncrypted(content string) bool {
 	_, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(content, "gAAAA"))
 	return err == nil && strings.HasPrefix(content, "gAAAA")
-}
-
-// responsesRefusal returns an error in the API's form.
-func responsesRefusal(code, message string) any {
-	return object{"error": object{"message": message, "type": "invalid_request_error", "param": nil, "code": code}}
 }

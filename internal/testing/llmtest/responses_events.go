@@ -1,7 +1,6 @@
 package llmtest
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -75,10 +74,8 @@ func (w *responsesWriter) add(kind string, data object) {
 	w.out = append(w.out, named(kind, data))
 }
 
-// list, member and str read the script's own items; another type is empty.
+// list and str read the script's own items; another type is empty.
 func list(v any) []any { l, _ := v.([]any); return l }
-
-func member(v any, name string) any { o, _ := v.(object); return o[name] }
 
 func str(v any) string { s, _ := v.(string); return s }
 
@@ -99,7 +96,8 @@ func (w *responsesWriter) item(index int, item object) {
 		begun["summary"] = []any{}
 		w.add("response.output_item.added", object{"output_index": index, "item": begun})
 		for i, p := range list(item["summary"]) {
-			text := str(member(p, "text"))
+			part, _ := p.(object)
+			text := str(part["text"])
 			w.add("response.reasoning_summary_part.added", at(object{"summary_index": i, "part": object{"type": "summary_text", "text": ""}}))
 			w.deltas("response.reasoning_summary_text.delta", text, func() object { return at(object{"summary_index": i}) })
 			w.add("response.reasoning_summary_text.done", at(object{"summary_index": i, "text": text}))
@@ -151,12 +149,4 @@ func responseObject(req Request, t Turn, output []object, status string) object 
 		r["incomplete_details"] = object{"reason": "max_output_tokens"}
 	}
 	return r
-}
-
-func mustMarshal(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil { // cannot happen: v was parsed
-		panic(err)
-	}
-	return data
 }

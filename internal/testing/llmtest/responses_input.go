@@ -105,7 +105,11 @@ func (r *inputReader) own(at, kind, prefix, id string, raw json.RawMessage) (*ll
 	r.turn = append(r.turn, raw)
 	m := &r.out[len(r.out)-1]
 	if kind == "reasoning" || m.Opaque.Provider != "" {
-		m.Opaque = llm.ProviderState{Provider: "openai", Data: mustMarshal(r.turn)}
+		data, err := json.Marshal(r.turn)
+		if err != nil { // cannot happen: it was parsed
+			return nil, err
+		}
+		m.Opaque = llm.ProviderState{Provider: "openai", Data: data}
 	}
 	return m, nil
 }

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"net/http"
@@ -89,7 +90,11 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, f format, req R
 		panic(http.ErrAbortHandler)
 	}
 	if t.Status != 0 {
-		s.refuse(w, f, t)
+		if t.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int((t.RetryAfter+time.Second-1)/time.Second)))
+			w.Header().Set("Retry-After-Ms", strconv.FormatInt(t.RetryAfter.Milliseconds(), 10))
+		}
+		writeJSON(w, t.Status, f.refusal(cmp.Or(t.Code, "api_error"), cmp.Or(t.Message, http.StatusText(t.Status))))
 		return
 	}
 	if (t.Document || !req.stream) && f.document != nil {
@@ -112,21 +117,6 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, f format, req R
 
 func flush(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).Flush() // a lost client is detected at the next write
-}
-
-func (s *Server) refuse(w http.ResponseWriter, f format, t Turn) {
-	if t.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((t.RetryAfter+time.Second-1)/time.Second)))
-		w.Header().Set("Retry-After-Ms", strconv.FormatInt(t.RetryAfter.Milliseconds(), 10))
-	}
-	code, message := t.Code, t.Message
-	if code == "" {
-		code = "api_error"
-	}
-	if message == "" {
-		message = http.StatusText(t.Status)
-	}
-	writeJSON(w, t.Status, f.refusal(code, message))
 }
 
 // pieces splits a text after its words, each with its following space, as

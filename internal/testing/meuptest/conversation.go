@@ -130,7 +130,17 @@ func run(t *testing.T, file string) {
 	if configuration == "" {
 		configuration = Config
 	}
-	programs := newPrograms(t, files)
+	programs := &programs{home: t.TempDir(), started: make(map[string]*process)}
+	for name, text := range files {
+		path := filepath.Join(programs.home, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	c := &conversation{
 		t: t, files: files, gateway: Start(t, configuration), client: programs.client(), programs: programs,
 		peers: make(map[string]*peer), listeners: make(map[string]*listener), vars: make(testkit.JSONVars),
@@ -185,16 +195,6 @@ func (c *conversation) end() {
 	c.awaitDrained()
 }
 
-// drain drains the gateway while the script continues.
-func (c *conversation) drain() {
-	drained := make(chan struct{})
-	c.drained = drained
-	go func() { // ends with the gateway; awaitDrained waits
-		defer close(drained)
-		c.gateway.Stop()
-	}()
-}
-
 func (c *conversation) awaitDrained() {
 	if c.drained != nil {
 		<-c.drained
@@ -245,22 +245,17 @@ func (c *conversation) do(line string) error {
 	if p == nil {
 		return fmt.Errorf("%s is not connected", who)
 	}
-	return c.peerDoes(ctx, p, verb, object)
-}
-
-// peerDoes runs a line about a connection.
-func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object string) error {
 	switch verb {
 	case "sends":
 		return c.sends(ctx, p, object)
 	case "subscribes":
-		return c.subscribes(ctx, p, object)
-	case "gets":
-		if text, ok := strings.CutPrefix(object, "text "); ok {
-			return c.getsText(ctx, p, c.vars.Fill(text))
+		frame := `{"kind": "system.subscribe", "payload": ` + c.vars.Fill(object) + `}`
+		if err := p.ws.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
+			return err
 		}
-		expected, presence := strings.CutPrefix(object, "presence ")
-		return c.gets(ctx, p, expected, presence)
+		return c.waitsFor(ctx, p, `{"kind": "system.subscribed", "from": "system:gateway", "payload": `+object+`}`)
+	case "gets":
+		return c.gets(ctx, p, object)
 	case "waits":
 		return c.waitsFor(ctx, p, strings.TrimPrefix(object, "for "))
 	case "is":
@@ -286,11 +281,6 @@ func (c *conversation) partDoes(ctx context.Context, what string) error {
 	case "log":
 		return c.logged(ctx, strings.TrimPrefix(does, "of "))
 	}
-	return c.gatewayDoes(what)
-}
-
-// gatewayDoes runs a line about the gateway.
-func (c *conversation) gatewayDoes(what string) error {
 	if header, ok := strings.CutPrefix(what, "response has "); ok {
 		return c.answer.has(header)
 	}
@@ -321,8 +311,13 @@ func (c *conversation) gatewayDoes(what string) error {
 		c.awaitDrained()
 		c.gateway.Restart()
 		return nil
-	case "gateway drains":
-		c.drain()
+	case "gateway drains": // while the script continues
+		drained := make(chan struct{})
+		c.drained = drained
+		go func() { // ends with the gateway; awaitDrained waits
+			defer close(drained)
+			c.gateway.Stop()
+		}()
 		return nil
 	}
 	return fmt.Errorf("what does %q do?", "the "+what)

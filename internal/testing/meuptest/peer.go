@@ -23,7 +23,6 @@ import (
 // peer is one WebSocket connection of a conversation. It reads continuously, so
 // that it answers pings while the script uses other connections.
 type peer struct {
-	name string
 	ws   *websocket.Conn
 	raw  net.Conn        // under ws, for frames that the library does not send
 	acks map[string]bool // by id: acks that arrived before a line expected them
@@ -34,26 +33,6 @@ type peer struct {
 
 // maxFrames bounds the frames that wait for the script.
 const maxFrames = 1 << 14
-
-func newPeer(ws *websocket.Conn, raw net.Conn, name string) *peer {
-	p := &peer{name: name, ws: ws, raw: raw, acks: make(map[string]bool), frames: make(chan []byte, maxFrames)}
-	ws.SetReadLimit(64 << 20)
-	go func() { // ends with the connection, which the end of the script cuts
-		defer close(p.frames)
-		for {
-			typ, frame, err := ws.Read(context.Background())
-			if err == nil && typ != websocket.MessageText {
-				err = fmt.Errorf("a frame that is not text: %q", frame)
-			}
-			if err != nil {
-				p.err = err
-				return
-			}
-			p.frames <- frame
-		}
-	}()
-	return p
-}
 
 // read returns the next frame, or the reason why the connection ended.
 func (p *peer) read(ctx context.Context) ([]byte, error) {
@@ -140,7 +119,23 @@ func (c *conversation) dial(ctx context.Context, path string, a connectOptions) 
 	if err != nil {
 		return nil, resp, err
 	}
-	return newPeer(ws, raw, a.label), resp, nil
+	p := &peer{ws: ws, raw: raw, acks: make(map[string]bool), frames: make(chan []byte, maxFrames)}
+	ws.SetReadLimit(64 << 20)
+	go func() { // ends with the connection, which the end of the script cuts
+		defer close(p.frames)
+		for {
+			typ, frame, err := ws.Read(context.Background())
+			if err == nil && typ != websocket.MessageText {
+				err = fmt.Errorf("a frame that is not text: %q", frame)
+			}
+			if err != nil {
+				p.err = err
+				return
+			}
+			p.frames <- frame
+		}
+	}()
+	return p, resp, nil
 }
 
 func (c *conversation) connects(ctx context.Context, who, rest string) error {
@@ -264,14 +259,6 @@ func appendMasked(dst, content []byte) []byte {
 	return dst
 }
 
-func (c *conversation) subscribes(ctx context.Context, p *peer, filter string) error {
-	frame := `{"kind": "system.subscribe", "payload": ` + c.vars.Fill(filter) + `}`
-	if err := p.ws.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
-		return err
-	}
-	return c.waitsFor(ctx, p, `{"kind": "system.subscribed", "from": "system:gateway", "payload": `+filter+`}`)
-}
-
 // next returns the next frame that counts for the script.
 func (p *peer) next(ctx context.Context, expected string, presence bool) ([]byte, map[string]any, error) {
 	for {
@@ -297,24 +284,24 @@ func (p *peer) next(ctx context.Context, expected string, presence bool) ([]byte
 	}
 }
 
-func (c *conversation) gets(ctx context.Context, p *peer, expected string, presence bool) error {
+// gets compares the next frame to "{…}", "presence {…}" or "text …".
+func (c *conversation) gets(ctx context.Context, p *peer, object string) error {
+	expected, presence := strings.CutPrefix(object, "presence ")
+	text, isText := strings.CutPrefix(object, "text ")
+	if isText {
+		expected = c.vars.Fill(text)
+	}
 	frame, got, err := p.next(ctx, expected, presence)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case isText && bytes.Contains(frame, []byte(expected)):
+		return nil
+	case isText:
+		return fmt.Errorf("got %s", frame)
 	}
 	if err := c.vars.Compare(expected, got); err != nil {
 		return fmt.Errorf("%w\ngot %s", err, frame)
-	}
-	return nil
-}
-
-func (c *conversation) getsText(ctx context.Context, p *peer, text string) error {
-	frame, _, err := p.next(ctx, text, false)
-	if err != nil {
-		return err
-	}
-	if !bytes.Contains(frame, []byte(text)) {
-		return fmt.Errorf("got %s", frame)
 	}
 	return nil
 }

@@ -34,22 +34,6 @@ type programs struct {
 	started map[string]*process
 }
 
-// newPrograms returns the programs for the files of one conversation.
-func newPrograms(t *testing.T, files map[string]string) *programs {
-	p := &programs{home: t.TempDir(), started: make(map[string]*process)}
-	for name, text := range files {
-		path := filepath.Join(p.home, name)
-		err := os.MkdirAll(filepath.Dir(path), 0o700)
-		if err == nil {
-			err = os.WriteFile(path, []byte(text), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return p
-}
-
 // shell returns the command that runs a file with sh. The environment has only
 // the variables that the commands of a conversation need.
 func (c *conversation) shell(file string) (*exec.Cmd, error) {

@@ -80,7 +80,10 @@ func (c *conversation) modelDoes(ctx context.Context, line string) error {
 	if err != nil {
 		return err
 	}
-	text := requestText(r)
+	text := "Authorization: " + r.Header.Get("Authorization") + "\n"
+	for _, m := range r.Messages {
+		text += fmt.Sprintf("%s: %s\n", m.Role, m.Text)
+	}
 	verb, wanted, _ := strings.Cut(expected, " ")
 	switch has := strings.Contains(text, wanted); {
 	case strings.HasPrefix(expected, "{"):
@@ -91,16 +94,6 @@ func (c *conversation) modelDoes(ctx context.Context, line string) error {
 		return fmt.Errorf("what is a request %q?", expected)
 	}
 	return nil
-}
-
-// requestText returns the key and the texts of a request.
-func requestText(r llmtest.Request) string {
-	var b strings.Builder
-	b.WriteString("Authorization: " + r.Header.Get("Authorization") + "\n")
-	for _, m := range r.Messages {
-		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Text)
-	}
-	return b.String()
 }
 
 // startReceiver starts the server at ${callback}.

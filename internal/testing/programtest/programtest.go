@@ -37,12 +37,17 @@ func Commands(name string, run Command) map[string]func(*testscript.TestScript, 
 		"exits": func(ts *testscript.TestScript, _ bool, args []string) {
 			want, err := strconv.Atoi(args[0])
 			ts.Check(err)
-			var got int
+			got := 0
 			if args[1] == name {
 				got = call(ts, run, args[2:])
 			} else {
-				got, err = execute(ts, args[1:])
-				ts.Check(err)
+				err := ts.Exec(args[1], args[2:]...)
+				failed, ended := errors.AsType[*exec.ExitError](err)
+				if ended {
+					got = failed.ExitCode()
+				} else {
+					ts.Check(err)
+				}
 			}
 			if got != want {
 				ts.Fatalf("%s ends with exit code %d, not %d", strings.Join(args[1:], " "), got, want)
@@ -62,14 +67,6 @@ func call(ts *testscript.TestScript, run Command, args []string) int {
 	_, _ = io.WriteString(ts.Stdout(), out.String()) // never fails
 	_, _ = io.WriteString(ts.Stderr(), errs.String())
 	return code
-}
-
-func execute(ts *testscript.TestScript, args []string) (int, error) {
-	err := ts.Exec(args[0], args[1:]...)
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		return failed.ExitCode(), nil
-	}
-	return 0, err
 }
 
 // Main runs the tests of a program. In them, the test binary is the program under its name:

@@ -14,14 +14,12 @@ type kind struct {
 	key     string // texts are the values of such a member
 }
 
-func kinds() []kind { return slices.Concat(programs, machines, people, members()) }
-
 // Clean yields n texts without a secret, of every kind in turn. Most have one
 // to three parts of the same kind.
 func Clean(seed uint64, n int) iter.Seq[Sample] {
 	return func(yield func(Sample) bool) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		all := kinds()
+		all := slices.Concat(programs, machines, people, members())
 		for i := range n {
 			k := all[i%len(all)]
 			parts := []string{Write(r, k.formats[r.IntN(len(k.formats))])}

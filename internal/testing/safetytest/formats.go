@@ -2,7 +2,6 @@ package safetytest
 
 import (
 	"iter"
-	"slices"
 	"strings"
 )
 
@@ -20,6 +19,7 @@ type Secret struct {
 // Secrets yields all formats, grouped by rule.
 func Secrets() iter.Seq[Secret] {
 	return func(yield func(Secret) bool) {
+		spaces := strings.NewReplacer("␣", " ", "␤", "\n") // of a format in a table
 		for _, table := range []string{clouds, code, models, talk, money, work, general} {
 			for line := range strings.Lines(table) {
 				rule, formats, ok := strings.Cut(strings.TrimSpace(line), " ")
@@ -27,23 +27,24 @@ func Secrets() iter.Seq[Secret] {
 					continue
 				}
 				for _, format := range strings.Fields(formats) {
-					if !yield(Secret{Rule: rule, Format: spaced(format)}) {
+					if !yield(Secret{Rule: rule, Format: spaces.Replace(format)}) {
 						return
 					}
 				}
 			}
 		}
-		for _, s := range slices.Concat(texts, named()) {
+		for _, s := range texts {
 			if !yield(s) {
 				return
 			}
 		}
+		for line := range strings.Lines(names) {
+			f := strings.Split(strings.TrimSpace(line), "|")
+			if len(f) == 3 && !yield(Secret{Rule: f[0], Name: f[1], Format: f[2]}) {
+				return
+			}
+		}
 	}
-}
-
-// spaced restores the spaces and line breaks of a format in a table.
-func spaced(format string) string {
-	return strings.NewReplacer("␣", " ", "␤", "\n").Replace(format)
 }
 
 // Examples returns formats by rule. A secret that needs a name has two of them:

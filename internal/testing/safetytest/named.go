@@ -265,16 +265,6 @@ confluent-secret-key|confluent cloud api secret|{b64:64}
 confluent-access-token|confluent cloud api key|{CAP:16}
 `
 
-func named() []Secret {
-	var list []Secret
-	for line := range strings.Lines(names) {
-		if f := strings.Split(strings.TrimSpace(line), "|"); len(f) == 3 {
-			list = append(list, Secret{Rule: f[0], Name: f[1], Format: f[2]})
-		}
-	}
-	return list
-}
-
 // spellings are the ways to write a name beside its secret, V: name in words,
 // name_in_snakes, NAME_IN_CAPITALS, name-in-kebabs, nameInCamels.
 var spellings = map[string]string{

@@ -113,7 +113,21 @@ func (v JSONVars) match(path string, want, got any) error {
 		if !ok {
 			return fmt.Errorf("%s: want an object, got %v", path, got)
 		}
-		return v.matchMembers(path, want, m)
+		for k, w := range want {
+			g, there := m[k]
+			switch {
+			case w == "$absent" && there:
+				return fmt.Errorf("%s/%s: is there: %v", path, k, g)
+			case w == "$absent":
+				continue
+			case !there:
+				return fmt.Errorf("%s/%s: is missing", path, k)
+			}
+			if err := v.match(path+"/"+k, w, g); err != nil {
+				return err
+			}
+		}
+		return nil
 	case []any:
 		list, ok := got.([]any)
 		if !ok || len(list) != len(want) {
@@ -128,24 +142,6 @@ func (v JSONVars) match(path string, want, got any) error {
 	}
 	if fmt.Sprint(want) != fmt.Sprint(got) {
 		return fmt.Errorf("%s: want %v, got %v", path, want, got)
-	}
-	return nil
-}
-
-func (v JSONVars) matchMembers(path string, want, got map[string]any) error {
-	for k, w := range want {
-		g, there := got[k]
-		switch {
-		case w == "$absent" && there:
-			return fmt.Errorf("%s/%s: is there: %v", path, k, g)
-		case w == "$absent":
-			continue
-		case !there:
-			return fmt.Errorf("%s/%s: is missing", path, k)
-		}
-		if err := v.match(path+"/"+k, w, g); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -45,7 +45,13 @@ var Programs = sync.OnceValues(func() (dir string, err error) {
 		return "", err
 	}
 	for _, part := range []string{"cmd", "client", "internal", "protocol", "schemas", "sdk"} {
-		if err := filepath.WalkDir(filepath.Join(root, part), skipTestdata); err != nil {
+		err := filepath.WalkDir(filepath.Join(root, part), func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+				return fs.SkipDir
+			}
+			return err
+		})
+		if err != nil {
 			return "", err
 		}
 	}
@@ -76,13 +82,6 @@ func Reads(t testing.TB, folders ...string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func skipTestdata(_ string, d fs.DirEntry, err error) error {
-	if err == nil && d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
-		return fs.SkipDir
-	}
-	return err
 }
 
 // Root returns the root folder of the repository.

@@ -22,11 +22,45 @@ func performDemo(t testing.TB, pace time.Duration) *Stage {
 func (s *Stage) play(pace time.Duration) {
 	s.t.Helper()
 	s.Join("ben", "planner", "scout", "files")
-	s.tools()
-	s.minutes()
+	schema := map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}, "required": []string{"path"}}
+	list := []any{
+		map[string]any{"name": "read_file", "description": "Reads a file of the repository.", "inputSchema": schema, "annotations": map[string]any{"readOnlyHint": true}},
+		map[string]any{"name": "list_tags", "description": "Lists the tags, the youngest first.", "annotations": map[string]any{"readOnlyHint": true}},
+		map[string]any{"name": "run_checks", "title": "Run the checks", "description": "Runs the checks of a branch and waits for them."},
+		map[string]any{"name": "push_tag", "description": "Creates a tag and pushes it.", "annotations": map[string]any{"destructiveHint": true}},
+	}
+	s.Send("planner", Envelope{"id": "list", "kind": "mcp.request", "to": []string{"files"}, "payload": map[string]any{"id": 1, "method": "tools/list"}})
+	s.Send("files", Envelope{"id": "listed", "kind": "mcp.response", "correlationId": "list", "payload": map[string]any{"id": 1, "result": map[string]any{"tools": list}}})
+
+	// A message with headings that skip levels, from a participant that is not connected.
+	s.Send("lena", Markdown("minutes", "## Minutes\n\n1. 2.4 is next\n\n#### Open\n\n- limits\n\n# Next week\n\nNo meeting."))
 	s.release(pace)
-	s.decisions(pace)
-	s.open(pace)
+
+	// Proposals and their outcomes.
+	s.Send("planner", proposal(decided, "The announcement is out, so 2.4 can be tagged.", "push_tag", map[string]any{"tag": "v2.4.0", "branch": "release/2.4"})[1:]...)
+	s.Send("planner", proposal("p-delete", "The branch is not needed any more.", "delete_branch", map[string]any{"branch": "release/2.4"})[1:]...)
+	s.Send("planner", proposal("p-mail", "Tell everybody.", "send_mail", map[string]any{"to": "everybody@example.org", "subject": "2.4"})[1:]...)
+	pause(pace)
+	s.Send("ada", Envelope{"id": "c-tag", "kind": "mcp.request", "to": []string{"files"}, "correlationId": decided, "payload": map[string]any{
+		"id": 7, "method": "tools/call", "params": map[string]any{"name": "push_tag", "arguments": map[string]any{"tag": "v2.4.0", "branch": "release/2.4"}}}})
+	s.Send("files", toolResult("c-tag", "", "v2.4.0 is pushed"))
+	s.Send("ben", Envelope{"kind": "mcp.reject", "correlationId": "p-delete", "payload": map[string]any{"reason": "policy", "message": "We keep release branches for a year."}})
+	s.Send("planner", Envelope{"kind": "mcp.withdraw", "correlationId": "p-mail", "payload": map[string]any{"reason": "no_longer_needed"}})
+	s.Send("planner", Chat("tagged", "v2.4.0 is tagged."))
+
+	// Unfinished work: one agent waits for a decision, another one reasons.
+	s.Send("ada", Chat("q-rollout", "Then let us roll it out. @planner in which order, and @scout is anything odd on the dashboards?"))
+	s.Send("planner",
+		Envelope{"id": "r-order", "kind": "reasoning.start", "correlationId": "q-rollout", "payload": map[string]any{"message": "Find an order that can be stopped"}},
+		reasons("t-4", "thought", "r-order", map[string]any{"message": "Two small regions first, the rest an hour later: what goes wrong shows early."}),
+		Envelope{"id": waiting, "kind": "mcp.proposal", "context": "r-order", "correlationId": "t-4", "payload": map[string]any{
+			"id": 9, "method": "tools/call", "params": map[string]any{"name": "start_rollout", "arguments": map[string]any{
+				"version": "v2.4.0", "regions": []string{"eu-north", "ap-south"}, "stop_at_error_rate": 0.01}}}})
+	s.Send("scout",
+		Envelope{"id": "r-odd", "kind": "reasoning.start", "correlationId": "q-rollout", "payload": map[string]any{"message": "Look at the last hour of all regions"}},
+		reasons("t-5", "thought", "r-odd", map[string]any{"message": "Error rates are flat everywhere. `ap-south` answers 40 ms later than yesterday, which began before the tag."}),
+		toolCall("c-5", "r-odd", "t-5", "read_file", map[string]any{"path": "dashboards/ap-south.json"}))
+	pause(pace)
 }
 
 // openProposal, decided and waiting are ids of the scene: the context of the first
@@ -59,24 +93,6 @@ func toolResult(of, context, text string) Envelope {
 		e["context"] = context
 	}
 	return e
-}
-
-// tools publishes the tools.
-func (s *Stage) tools() {
-	schema := map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}, "required": []string{"path"}}
-	list := []any{
-		map[string]any{"name": "read_file", "description": "Reads a file of the repository.", "inputSchema": schema, "annotations": map[string]any{"readOnlyHint": true}},
-		map[string]any{"name": "list_tags", "description": "Lists the tags, the youngest first.", "annotations": map[string]any{"readOnlyHint": true}},
-		map[string]any{"name": "run_checks", "title": "Run the checks", "description": "Runs the checks of a branch and waits for them."},
-		map[string]any{"name": "push_tag", "description": "Creates a tag and pushes it.", "annotations": map[string]any{"destructiveHint": true}},
-	}
-	s.Send("planner", Envelope{"id": "list", "kind": "mcp.request", "to": []string{"files"}, "payload": map[string]any{"id": 1, "method": "tools/list"}})
-	s.Send("files", Envelope{"id": "listed", "kind": "mcp.response", "correlationId": "list", "payload": map[string]any{"id": 1, "result": map[string]any{"tools": list}}})
-}
-
-// minutes is a message with headings that skip levels, from a participant that is not connected.
-func (s *Stage) minutes() {
-	s.Send("lena", Markdown("minutes", "## Minutes\n\n1. 2.4 is next\n\n#### Open\n\n- limits\n\n# Next week\n\nNo meeting."))
 }
 
 // release sends a question, planner's reasoning, and the answer.
@@ -118,35 +134,4 @@ func proposal(id, why, name string, arguments map[string]any) []Envelope {
 		{"id": id, "kind": "mcp.proposal", "correlationId": id + "-why", "payload": map[string]any{
 			"id": id, "method": "tools/call", "rationale": why, "params": map[string]any{"name": name, "arguments": arguments}}},
 	}
-}
-
-// decisions sends proposals and their outcomes.
-func (s *Stage) decisions(pace time.Duration) {
-	s.Send("planner", proposal(decided, "The announcement is out, so 2.4 can be tagged.", "push_tag", map[string]any{"tag": "v2.4.0", "branch": "release/2.4"})[1:]...)
-	s.Send("planner", proposal("p-delete", "The branch is not needed any more.", "delete_branch", map[string]any{"branch": "release/2.4"})[1:]...)
-	s.Send("planner", proposal("p-mail", "Tell everybody.", "send_mail", map[string]any{"to": "everybody@example.org", "subject": "2.4"})[1:]...)
-	pause(pace)
-	s.Send("ada", Envelope{"id": "c-tag", "kind": "mcp.request", "to": []string{"files"}, "correlationId": decided, "payload": map[string]any{
-		"id": 7, "method": "tools/call", "params": map[string]any{"name": "push_tag", "arguments": map[string]any{"tag": "v2.4.0", "branch": "release/2.4"}}}})
-	s.Send("files", toolResult("c-tag", "", "v2.4.0 is pushed"))
-	s.Send("ben", Envelope{"kind": "mcp.reject", "correlationId": "p-delete", "payload": map[string]any{"reason": "policy", "message": "We keep release branches for a year."}})
-	s.Send("planner", Envelope{"kind": "mcp.withdraw", "correlationId": "p-mail", "payload": map[string]any{"reason": "no_longer_needed"}})
-	s.Send("planner", Chat("tagged", "v2.4.0 is tagged."))
-}
-
-// open sends unfinished work: one agent waits for a decision, another one
-// reasons.
-func (s *Stage) open(pace time.Duration) {
-	s.Send("ada", Chat("q-rollout", "Then let us roll it out. @planner in which order, and @scout is anything odd on the dashboards?"))
-	s.Send("planner",
-		Envelope{"id": "r-order", "kind": "reasoning.start", "correlationId": "q-rollout", "payload": map[string]any{"message": "Find an order that can be stopped"}},
-		reasons("t-4", "thought", "r-order", map[string]any{"message": "Two small regions first, the rest an hour later: what goes wrong shows early."}),
-		Envelope{"id": waiting, "kind": "mcp.proposal", "context": "r-order", "correlationId": "t-4", "payload": map[string]any{
-			"id": 9, "method": "tools/call", "params": map[string]any{"name": "start_rollout", "arguments": map[string]any{
-				"version": "v2.4.0", "regions": []string{"eu-north", "ap-south"}, "stop_at_error_rate": 0.01}}}})
-	s.Send("scout",
-		Envelope{"id": "r-odd", "kind": "reasoning.start", "correlationId": "q-rollout", "payload": map[string]any{"message": "Look at the last hour of all regions"}},
-		reasons("t-5", "thought", "r-odd", map[string]any{"message": "Error rates are flat everywhere. `ap-south` answers 40 ms later than yesterday, which began before the tag."}),
-		toolCall("c-5", "r-odd", "t-5", "read_file", map[string]any{"path": "dashboards/ap-south.json"}))
-	pause(pace)
 }

@@ -166,7 +166,11 @@ func (x *Tab) listen(event any) {
 			x.add("console.%s: %s", e.Type, arguments(e.Args))
 		}
 	case *runtime.EventExceptionThrown:
-		x.add("threw: %s", thrown(e.ExceptionDetails))
+		text := e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			text += " " + e.ExceptionDetails.Exception.Description
+		}
+		x.add("threw: %s", text)
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
 			x.add("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
@@ -208,11 +212,4 @@ func (x *Tab) checkHost(address string) {
 	if !known {
 		x.add("asked another host: %s", address)
 	}
-}
-
-func thrown(d *runtime.ExceptionDetails) string {
-	if d.Exception != nil {
-		return d.Text + " " + d.Exception.Description
-	}
-	return d.Text
 }

@@ -33,21 +33,6 @@ type Browser struct {
 	ctx context.Context //nolint:containedctx // how the library names a browser
 }
 
-// findBrowser returns the path of the browser: from the environment variable CHROMIUM,
-// or from the search path; empty without one. The headless shell comes first: a
-// whole Chromium spends as much time on its window as on the page.
-func findBrowser() string {
-	if named := os.Getenv("CHROMIUM"); named != "" {
-		return named
-	}
-	for _, name := range []string{"chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}
-
 // StartBrowser starts a browser, which ends with the test. Without Chromium the test
 // is skipped, or fails in CI (if the environment has CI).
 func StartBrowser(t testing.TB) *Browser {
@@ -98,10 +83,18 @@ func SharedBrowser(t testing.TB) *Browser {
 	return shared.Browser
 }
 
-// need returns the path of the browser, or skips or fails the test.
+// need returns the path of the browser: from the environment variable CHROMIUM, or from the
+// search path. Without one it skips or fails the test. The headless shell comes first: a whole
+// Chromium spends as much time on its window as on the page.
 func need(t testing.TB) string {
 	t.Helper()
-	program := findBrowser()
+	program := os.Getenv("CHROMIUM")
+	for _, name := range []string{"chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"} {
+		path, err := exec.LookPath(name)
+		if program == "" && err == nil {
+			program = path
+		}
+	}
 	if program == "" {
 		if ci := os.Getenv("CI"); ci != "" && ci != "false" {
 			t.Fatal("there is no Chromium: scripts/install-chromium.sh")
