@@ -29,6 +29,7 @@ class AnswerStream:
         self._size = 0
         self._off = False  # nothing more is sent
         self._sending: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
 
     def add(self, text: str) -> None:
         """Add a piece of the answer, which is sent within PAUSE."""
@@ -42,12 +43,19 @@ class AnswerStream:
     async def _send(self) -> None:
         """Send the text that is not sent, at most once in PAUSE, until there is none."""
         try:
-            await asyncio.sleep(PAUSE)
-            while self._unsent and not self._off:
+            await self._pause()
+            while self._unsent and not self._off and not self._ending.is_set():
                 await self._flush()
-                await asyncio.sleep(PAUSE)
+                await self._pause()
         finally:
             self._sending = None
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(PAUSE):
+                await self._ending.wait()
+        except TimeoutError:
+            pass
 
     async def _flush(self) -> None:
         text, self._unsent = self._unsent, ""
@@ -66,8 +74,8 @@ class AnswerStream:
 
     async def end(self, withdraw: bool = False) -> str:
         """Close the stream, or withdraw it. Return its id, "" if it did not carry the answer."""
-        if self._sending is not None:
-            self._sending.cancel()
+        self._ending.set()
+        if self._sending is not None:  # it waits for an acknowledgement: without it, a stream might stay open
             await asyncio.wait({self._sending})
         if self._id and self._unsent and not withdraw and not self._off:
             await self._flush()
