@@ -25,14 +25,6 @@ type administration struct {
 
 var errDirectoryUnread = errors.New("the administrative space has not been read yet")
 
-// isRead reports whether the spaces and tokens of the administrative space are
-// known, if there is one.
-func (a *administration) isRead() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.space == "" || a.read
-}
-
 // moveLocked sets the administrative space; a.mu is held.
 func (a *administration) moveLocked(space string) {
 	if a.space == space {
@@ -42,22 +34,6 @@ func (a *administration) moveLocked(space string) {
 	if a.moved != nil {
 		a.moved()
 	}
-}
-
-// readDirectory reads and applies the administrative space at the start. If it
-// cannot be read, followDirectory tries again.
-func (g *Gateway) readDirectory(ctx context.Context) {
-	g.admin.mu.Lock()
-	name := g.cfg.Load().Administration.Space
-	g.admin.moveLocked(name)
-	g.admin.mu.Unlock()
-	if name == "" {
-		return
-	}
-	if _, err := g.hub.Space(ctx, name); err != nil {
-		g.log.Warn("the administrative space cannot be read yet; its tokens are not accepted", "space", name, "error", err)
-	}
-	g.applyDirectory()
 }
 
 // applyDirectory applies the current directory, if it has changed. Of a space that
@@ -113,7 +89,8 @@ func (g *Gateway) followDirectory(ctx context.Context) {
 }
 
 // followSpace follows the administrative space until it is closed on this gateway,
-// until another one takes its place, or until an error.
+// until another one takes its place, or until an error. It closes connections whose
+// token expires.
 func (g *Gateway) followSpace(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -133,29 +110,21 @@ func (g *Gateway) followSpace(ctx context.Context) error {
 	defer cursor.Close()
 	for {
 		g.applyDirectory()
-		if err := g.awaitChange(ctx, cursor); err != nil {
-			return ignoreEnd(ctx, err)
-		}
-	}
-}
-
-// awaitChange returns when the space has further entries. Meanwhile it closes
-// connections whose token expires.
-func (g *Gateway) awaitChange(ctx context.Context, cursor *space.Cursor) error {
-	for {
 		g.admin.mu.Lock()
 		expiry := g.admin.directory.NextExpiry(time.Now())
 		g.admin.mu.Unlock()
-		within, cancel := ctx, context.CancelFunc(func() {})
+		within, stop := ctx, context.CancelFunc(func() {})
 		if !expiry.IsZero() {
-			within, cancel = context.WithDeadline(ctx, expiry)
+			within, stop = context.WithDeadline(ctx, expiry)
 		}
 		_, _, err := cursor.Next(within)
-		cancel()
-		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return err
+		stop()
+		switch {
+		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+			g.hub.Recheck()
+		case err != nil:
+			return ignoreEnd(ctx, err)
 		}
-		g.hub.Recheck()
 	}
 }
 

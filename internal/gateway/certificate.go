@@ -36,12 +36,6 @@ type certificate struct {
 	warned time.Time // when the expiry was logged
 }
 
-func newCertificate(first *tls.Certificate, log *slog.Logger) *certificate {
-	c := &certificate{log: log, now: time.Now}
-	c.current.Store(first)
-	return c
-}
-
 // config returns the settings of a listener.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{

@@ -9,9 +9,6 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 )
 
-// NATSSecrets exports natsSecrets for tests.
-var NATSSecrets = natsSecrets
-
 // SetFS puts the embedded log on another file system.
 func (o *Options) SetFS(fs vfs.FS) { o.fs = fs }
 

@@ -112,7 +112,8 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	g.conns = access.NewConns(connLimits(descriptorLimit()))
 	g.http = g.newHTTPServer(g)
 	if o.Config.TLS.Enabled() {
-		g.certificate = newCertificate(o.Config.TLS.Certificate, o.Logger)
+		g.certificate = &certificate{log: o.Logger, now: time.Now}
+		g.certificate.current.Store(o.Config.TLS.Certificate)
 		g.http.TLSConfig = g.certificate.config()
 	}
 	g.background, g.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -125,28 +126,22 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// open opens the log and starts everything that needs it. If the log cannot be
-// opened, it closes the HTTP server, so that Serve returns.
-func (g *Gateway) open(ctx context.Context) {
-	err := g.openLog(ctx, g.options.Config)
-	if err == nil {
-		g.assemble(g.options.Config)
-		close(g.opened)
-		return
-	}
-	g.openErr = err
-	if ctx.Err() != nil {
-		g.openErr = errStopped
-	}
-	close(g.opened)
-	_ = g.http.Close() // only listeners can fail to close
-}
-
 // snapshotEvery is the interval at which the states of spaces are stored.
 const snapshotEvery = 10 * time.Second
 
-// assemble creates and starts the parts that need the log.
-func (g *Gateway) assemble(cfg *config.Config) {
+// open opens the log, and creates and starts everything that needs it. If the log cannot be
+// opened, it closes the HTTP server, so that Serve returns.
+func (g *Gateway) open(ctx context.Context) {
+	cfg := g.options.Config
+	if err := g.openLog(ctx, cfg); err != nil {
+		g.openErr = err
+		if ctx.Err() != nil {
+			g.openErr = errStopped
+		}
+		close(g.opened)
+		_ = g.http.Close() // only listeners can fail to close
+		return
+	}
 	services := space.Services{
 		Journal: g.journal, Validate: schemas.Payload, Safety: g.safety, Observer: g.metrics,
 		NewID: newID, NewToken: access.NewToken, Logger: g.log,
@@ -160,14 +155,21 @@ func (g *Gateway) assemble(cfg *config.Config) {
 		g.log.Warn("invitation tokens cannot be checked yet", "error", err)
 	}
 	g.auth = access.NewTokenAuthenticator(tokensOf(cfg), access.TokenOptions{Invites: invites{g.hub, &g.admin}, Log: g.log})
-	g.readDirectory(g.background)
+	g.admin.mu.Lock()
+	g.admin.moveLocked(cfg.Administration.Space)
+	g.admin.mu.Unlock()
+	if name := cfg.Administration.Space; name != "" {
+		if _, err := g.hub.Space(g.background, name); err != nil { // followDirectory tries again
+			g.log.Warn("the administrative space cannot be read yet; its tokens are not accepted", "space", name, "error", err)
+		}
+		g.applyDirectory()
+	}
 	g.notePolicy(cfg)
 	if g.cluster != nil {
 		g.cluster.attach(g.hub)
 	}
 	g.secret.Journal = g.journal
 	g.serveParts(cfg)
-	g.serveBackups(cfg)
 	g.run(func() { g.hub.Run(g.background, time.Second) })
 	g.run(func() { g.hub.SaveSnapshots(g.background, snapshotEvery) })
 	g.run(func() { g.keepRecords(g.background) })
@@ -179,6 +181,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 		sources.CertificateExpiry = g.certificate.expiry
 	}
 	g.metrics.Sample(sources)
+	close(g.opened)
 }
 
 // sessionBurst is how many sessions the browsers of an address may end at once, and how many
@@ -296,7 +299,12 @@ type invites struct {
 // may be one of its tokens.
 func (i invites) InvitedTo(hash [32]byte) (name string, expires time.Time, ok bool, err error) {
 	name, expires, ok, err = i.Hub.InvitedTo(hash)
-	if !ok && err == nil && !i.admin.isRead() {
+	if ok || err != nil {
+		return name, expires, ok, err
+	}
+	i.admin.mu.Lock()
+	defer i.admin.mu.Unlock()
+	if i.admin.space != "" && !i.admin.read {
 		err = errDirectoryUnread
 	}
 	return name, expires, ok, err

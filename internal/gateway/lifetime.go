@@ -226,8 +226,21 @@ func (g *Gateway) Close() error {
 		err = g.http.Close()
 		<-g.opened
 		g.stop()
-		if g.openErr == nil {
-			err = errors.Join(err, g.closeParts())
+		if g.openErr == nil { // what open started, the log last
+			cut, cancel := context.WithCancel(context.Background())
+			cancel()
+			g.ws.Refuse()
+			g.ws.Wait(cut)
+			g.turns.Close()
+			g.running.Wait()
+			g.auth.Close()
+			if g.cluster != nil {
+				err = errors.Join(err, g.cluster.peers.Close())
+			}
+			err = errors.Join(err, g.journal.Close())
+			if g.cluster != nil {
+				g.cluster.conn.Close()
+			}
 		}
 		g.running.Wait()
 	})
@@ -235,26 +248,6 @@ func (g *Gateway) Close() error {
 		return fmt.Errorf("close gateway: %w", err)
 	}
 	return nil
-}
-
-// closeParts stops the parts that assemble started, the log last.
-func (g *Gateway) closeParts() error {
-	cut, cancel := context.WithCancel(context.Background())
-	cancel()
-	g.ws.Refuse()
-	g.ws.Wait(cut)
-	g.turns.Close()
-	g.running.Wait()
-	g.auth.Close()
-	var err error
-	if g.cluster != nil {
-		err = g.cluster.peers.Close()
-	}
-	err = errors.Join(err, g.journal.Close())
-	if g.cluster != nil {
-		g.cluster.conn.Close()
-	}
-	return err
 }
 
 // keepRecords records the guests that are here, and which promotions have ended, see

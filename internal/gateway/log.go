@@ -46,22 +46,17 @@ func indexDir(cfg *config.Config, name string) string {
 	return filepath.Join(cfg.Data, name)
 }
 
-// warnUnused warns about a log in the data folder that is not in use.
-func warnUnused(data, folder, message string, log *slog.Logger) {
-	dir := filepath.Join(data, folder)
-	if _, err := os.Stat(dir); err == nil && data != InMemory {
-		log.Warn(message, "folder", dir)
-	}
+// has reports whether a data folder has a file or a folder.
+func has(data, name string) bool {
+	_, err := os.Stat(filepath.Join(data, name))
+	return err == nil
 }
 
-// hadLog reports whether a data folder has had an embedded log: it has indexes of a log,
-// which a gateway makes after it, and no replica.
-func hadLog(data string) bool {
-	has := func(folder string) bool {
-		_, err := os.Stat(filepath.Join(data, folder))
-		return err == nil
+// warnUnused warns about a log in the data folder that is not in use.
+func warnUnused(data, folder, message string, log *slog.Logger) {
+	if data != InMemory && has(data, folder) {
+		log.Warn(message, "folder", filepath.Join(data, folder))
 	}
-	return (has(searchIndex) || has(turnsIndex)) && !has(replicaDir)
 }
 
 // openLog opens the configured log: JetStream, memory, or the embedded log.
@@ -81,7 +76,10 @@ func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	case cfg.Data == InMemory:
 		g.journal = journal.NewMemory(journal.MemoryOptions{Retention: retention, Logger: g.log})
 	default:
-		dir, had := filepath.Join(cfg.Data, embeddedDir), hadLog(cfg.Data)
+		// The data folder has had an embedded log if it has indexes of a log, which a gateway
+		// makes after it, and no replica.
+		had := (has(cfg.Data, searchIndex) || has(cfg.Data, turnsIndex)) && !has(cfg.Data, replicaDir)
+		dir := filepath.Join(cfg.Data, embeddedDir)
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && g.options.AcceptLoss && !had {
 			g.log.Warn("--accept-loss has no effect: the data folder has no log, so there is no loss to accept. Remove the flag, or check that this is the folder you mean", "folder", cfg.Data)
 		}
@@ -94,6 +92,12 @@ func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 			return fmt.Errorf("open the log: %w", err)
 		}
 		g.journal = j
+		control, err := archive.ListenControl(cfg.Data, j.Checkpoint, g.log) // for the command backup
+		if err != nil {
+			g.log.Warn("meup-gateway backup cannot reach this gateway, and works only while it is stopped", "error", err)
+			return nil
+		}
+		g.run(func() { control.Serve(g.background) })
 	}
 	return nil
 }
@@ -133,20 +137,6 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	}
 	g.journal, g.cluster = j, &clusterLink{conn: conn, peers: peers}
 	return nil
-}
-
-// serveBackups lets the command backup ask for checkpoints of an embedded log.
-func (g *Gateway) serveBackups(cfg *config.Config) {
-	j, ok := g.journal.(*pebblejournal.Journal)
-	if !ok {
-		return
-	}
-	server, err := archive.ListenControl(cfg.Data, j.Checkpoint, g.log)
-	if err != nil {
-		g.log.Warn("meup-gateway backup cannot reach this gateway, and works only while it is stopped", "error", err)
-		return
-	}
-	g.run(func() { server.Serve(g.background) })
 }
 
 // clusterLink connects a hub to the other gateways.

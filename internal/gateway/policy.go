@@ -60,52 +60,24 @@ func spacePolicy(s *config.Space) api.SpacePolicy {
 	if s.JWT != nil {
 		p.Guests = capability.Texts(s.JWT.Capabilities)
 	}
-	if s.Deciders.Configured() {
-		p.Deciders = decidersPolicy(&s.Deciders)
+	if !s.Deciders.Configured() {
+		return p
 	}
-	return p
-}
-
-func decidersPolicy(d *authority.Deciders) *api.DecidersPolicy {
-	p := &api.DecidersPolicy{HumanOnly: capability.Texts(d.HumanOnly)}
-	for _, r := range d.Rules {
-		p.Rules = append(p.Rules, api.RulePolicy{Capability: json.RawMessage(r.Capability.String()), Reason: r.Reason})
+	p.Deciders = &api.DecidersPolicy{HumanOnly: capability.Texts(s.Deciders.HumanOnly)}
+	for _, r := range s.Deciders.Rules {
+		p.Deciders.Rules = append(p.Deciders.Rules, api.RulePolicy{Capability: json.RawMessage(r.Capability.String()), Reason: r.Reason})
 	}
-	for _, v := range d.Reviewers {
+	for _, v := range s.Deciders.Reviewers {
 		r := api.ReviewerPolicy{ID: v.ID, Mode: api.ModeShadow, For: capability.Texts(v.For), Decisions: v.Decisions, WithoutMiss: v.WithoutMiss}
 		if v.Decides {
 			r.Mode = api.ModeDecide
 		}
-		p.Reviewers = append(p.Reviewers, r)
+		p.Deciders.Reviewers = append(p.Deciders.Reviewers, r)
 	}
-	for _, s := range d.People {
-		p.People = append(p.People, api.StagePolicy{People: s.People, AfterSeconds: s.After.Seconds()})
+	for _, stage := range s.Deciders.People {
+		p.Deciders.People = append(p.Deciders.People, api.StagePolicy{People: stage.People, AfterSeconds: stage.After.Seconds()})
 	}
 	return p
-}
-
-// decidersOf returns the deciders of a policy.
-func decidersOf(p *api.DecidersPolicy) (d authority.Deciders, err error) {
-	if p == nil {
-		return d, nil
-	}
-	d.HumanOnly, err = compile(p.HumanOnly)
-	for _, r := range p.Rules {
-		c, fault := capability.ParseJSON(r.Capability)
-		err = cmp.Or(err, fault)
-		d.Rules = append(d.Rules, authority.Rule{Capability: c, Reason: r.Reason})
-	}
-	for _, r := range p.Reviewers {
-		held, fault := compile(r.For)
-		err = cmp.Or(err, fault)
-		d.Reviewers = append(d.Reviewers, authority.Reviewer{
-			ID: r.ID, Decides: r.Mode == api.ModeDecide, For: held, Decisions: r.Decisions, WithoutMiss: r.WithoutMiss,
-		})
-	}
-	for _, s := range p.People {
-		d.People = append(d.People, authority.Stage{People: s.People, After: time.Duration(math.Round(s.AfterSeconds * float64(time.Second)))})
-	}
-	return d, err
 }
 
 func safetyPolicy(s *config.Safety) api.SafetyPolicy {
@@ -149,8 +121,28 @@ func spaceOf(name string, p *api.SpacePolicy) (config.Space, error) {
 		}
 		s.JWT = &config.JWT{Capabilities: held}
 	}
-	var err error
-	s.Deciders, err = decidersOf(p.Deciders)
+	if p.Deciders == nil {
+		return s, nil
+	}
+	d := &s.Deciders
+	held, err := compile(p.Deciders.HumanOnly)
+	d.HumanOnly = held
+	for _, r := range p.Deciders.Rules {
+		c, fault := capability.ParseJSON(r.Capability)
+		err = cmp.Or(err, fault)
+		d.Rules = append(d.Rules, authority.Rule{Capability: c, Reason: r.Reason})
+	}
+	for _, r := range p.Deciders.Reviewers {
+		held, fault := compile(r.For)
+		err = cmp.Or(err, fault)
+		d.Reviewers = append(d.Reviewers, authority.Reviewer{
+			ID: r.ID, Decides: r.Mode == api.ModeDecide, For: held, Decisions: r.Decisions, WithoutMiss: r.WithoutMiss,
+		})
+	}
+	for _, stage := range p.Deciders.People {
+		after := time.Duration(math.Round(stage.AfterSeconds * float64(time.Second)))
+		d.People = append(d.People, authority.Stage{People: stage.People, After: after})
+	}
 	return s, err
 }
 
@@ -176,22 +168,17 @@ func (g *Gateway) notePolicy(cfg *config.Config) {
 	for i := range cfg.Spaces {
 		p.Spaces[cfg.Spaces[i].Name] = spacePolicy(&cfg.Spaces[i])
 	}
+	name := filepath.Join(data, policyFile)
 	text, err := json.Marshal(p)
 	if err == nil {
-		err = replaceFile(filepath.Join(data, policyFile), append(text, '\n'))
+		err = os.WriteFile(name+".tmp", append(text, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(name+".tmp", name)
 	}
 	if err != nil {
 		g.log.Warn("the policy in force was not stored; a backtest cannot compare with it", "error", err)
 	}
-}
-
-func replaceFile(name string, content []byte) error {
-	next := name + ".tmp"
-	err := os.WriteFile(next, content, 0o600)
-	if err == nil {
-		err = os.Rename(next, name)
-	}
-	return err
 }
 
 // Policy returns the policy in force of a space; nil if there is no such space.

@@ -55,30 +55,23 @@ func (r *redactor) replace(cfg *config.Config) error {
 func SafetyOf(cfg *config.Config, found func(stage, rule string)) (*safety.Pipeline, error) {
 	c := cfg.Safety.Pipeline()
 	c.Found = found
-	c.Secrets = slices.Concat(c.Secrets, natsSecrets(cfg.NATS))
-	p, err := safety.New(c)
-	if err != nil {
-		return nil, fmt.Errorf("create the safety pipeline: %w", err)
-	}
-	return p, nil
-}
-
-// natsSecrets returns the passwords in the addresses of NATS servers. User
-// information without a password is a token.
-func natsSecrets(urls string) []redact.Secret {
-	var list []redact.Secret
-	for one := range strings.SplitSeq(urls, ",") {
+	c.Secrets = slices.Clip(c.Secrets) // the configuration's is not changed
+	for one := range strings.SplitSeq(cfg.NATS, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
 		if err != nil || u.User == nil {
 			continue
 		}
 		secret, named := u.User.Password()
-		if !named {
+		if !named { // user information without a password is a token
 			secret = u.User.Username()
 		}
-		list = append(list, redact.NewSecret(secret))
+		c.Secrets = append(c.Secrets, redact.NewSecret(secret))
 	}
-	return list
+	p, err := safety.New(c)
+	if err != nil {
+		return nil, fmt.Errorf("create the safety pipeline: %w", err)
+	}
+	return p, nil
 }
 
 // Applies reports whether payloads of the kind are inspected.

@@ -15,11 +15,11 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/internal/turns/reduce"
-	"github.com/meup-protocol/meup/protocol"
 )
 
 const safetyParticipants = `
@@ -267,8 +267,9 @@ func TestSecrets_FromEnvironmentAndNATS(t *testing.T) {
 	wrapped := base64.StdEncoding.EncodeToString([]byte("x=said-by-the-environment;"))
 	s.is(s.admitted("a", "reasoning.thought", `{"message":"it is said-by-the-\u200benvironment, `+wrapped+`","said-by-the-\u0065nvironment":1}`),
 		`{"message":"it is [redacted:known-secret], [redacted:known-secret]","[redacted:known-secret]":1,"redacted":["known-secret"]}`)
-	secrets := gateway.NATSSecrets("nats://bob:pass-word-1@a:4222, tls://token-alone@b,nats://c:4222,::")
-	p, err := safety.New(safety.Config{Kinds: []protocol.KindPattern{}, Secrets: secrets})
+	cfg := config.Default()
+	cfg.NATS = "nats://bob:pass-word-1@a:4222, tls://token-alone@b,nats://c:4222,::"
+	p, err := gateway.SafetyOf(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,14 @@ func budget(b *config.Budget) authority.Budget {
 }
 
 func participantConfig(c []*capability.Capability, l limit.Limits) authority.ParticipantConfig {
-	return authority.ParticipantConfig{Capabilities: c, Limits: wireLimits(l), NewLimiter: func(old authority.Limiter) authority.Limiter {
+	limits := protocol.Limits{ // as a welcome has them
+		Rate: l.Rate, Burst: l.Burst, BytesPerSecond: l.BytesPerSecond, MessageBytes: l.MessageBytes,
+		Connections: l.Connections, OpenContexts: l.OpenContexts, ContextDepth: l.ContextDepth,
+	}
+	for _, k := range l.Kinds {
+		limits.Kinds = append(limits.Kinds, protocol.KindLimit{Kind: k.Pattern.String(), Rate: k.Rate, Burst: k.Burst})
+	}
+	return authority.ParticipantConfig{Capabilities: c, Limits: limits, NewLimiter: func(old authority.Limiter) authority.Limiter {
 		if b, ok := old.(limiter); ok {
 			b.Update(l, time.Now())
 			return b
@@ -193,16 +200,4 @@ func (l limiter) Reserve(now time.Time, kind protocol.Kind, bytes int) (authorit
 		return nil, err
 	}
 	return &r, nil
-}
-
-// wireLimits converts limits to the form of a welcome.
-func wireLimits(l limit.Limits) protocol.Limits {
-	out := protocol.Limits{
-		Rate: l.Rate, Burst: l.Burst, BytesPerSecond: l.BytesPerSecond, MessageBytes: l.MessageBytes,
-		Connections: l.Connections, OpenContexts: l.OpenContexts, ContextDepth: l.ContextDepth,
-	}
-	for _, k := range l.Kinds {
-		out.Kinds = append(out.Kinds, protocol.KindLimit{Kind: k.Pattern.String(), Rate: k.Rate, Burst: k.Burst})
-	}
-	return out
 }

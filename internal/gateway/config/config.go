@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/limit"
 	"github.com/meup-protocol/meup/protocol"
@@ -37,7 +38,7 @@ type Config struct {
 	Log           Log
 	TLS           TLS          `yaml:"tls"`
 	Origins       []string     `yaml:"origins"`  // "https://ui.example.org", "https://*.example.org", or "*" for all
-	Adapters      []string     `yaml:"adapters"` // see allAdapters
+	Adapters      []string     `yaml:"adapters"` // AdapterMCP and others
 	Retention     Retention    `yaml:"retention"`
 	Safety        Safety       `yaml:"safety"`
 	Limits        limit.Limits `yaml:"limits"` // the defaults for every participant
@@ -59,7 +60,11 @@ type Config struct {
 }
 
 // The adapters: the protocols of others that a gateway serves. Each is a package below
-// internal/gateway, with this name unless another one is given.
+// internal/gateway, with this name unless another one is given. They are also in Default,
+// schemas/config.schema.json and examples/config/full.yaml; operations and parameters of apidoc,
+// with cases in parameters_test.go; cases in adapters_test.go, foreignjson_test.go and
+// elements_test.go of package gateway; cmd/meup-gateway/testdata/script/check.txtar;
+// docs/protocol/8-adapters.md, docs/protocol.md and docs/README.md.
 const (
 	AdapterMCP    = "mcp"    // the Model Context Protocol: mcpserver
 	AdapterHooks  = "hooks"  // hooks of coding agents
@@ -68,15 +73,6 @@ const (
 	AdapterOpenAI = "openai" // the OpenAI API: openaiapi
 	AdapterOTLP   = "otlp"   // OTLP, for traces and metrics: otlpreceiver
 )
-
-// allAdapters returns all adapters, which are the default. Also in schemas/config.schema.json
-// and examples/config/full.yaml; operations and parameters of apidoc, with cases in
-// parameters_test.go; cases in adapters_test.go, foreignjson_test.go and elements_test.go of package
-// gateway; cmd/meup-gateway/testdata/script/check.txtar; docs/protocol/8-adapters.md,
-// docs/protocol.md and docs/README.md.
-func allAdapters() []string {
-	return []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A, AdapterOpenAI, AdapterOTLP}
-}
 
 // TLS is a certificate, its key and their files. The zero value selects plain
 // HTTP.
@@ -189,12 +185,20 @@ type JWT struct {
 
 // Default returns the values for an empty file.
 func Default() *Config {
+	reasoning, err := protocol.ParseKindPattern("reasoning/*")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	policy := make(map[string]string)
+	for severity, action := range safety.DefaultPolicy() {
+		policy[severity] = string(action)
+	}
 	return &Config{
 		Listen:           "127.0.0.1:8080",
 		Data:             "./meup-data",
-		Adapters:         allAdapters(),
+		Adapters:         []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A, AdapterOpenAI, AdapterOTLP},
 		Log:              Log{slog.LevelInfo, formatText},
-		Safety:           defaultSafety(),
+		Safety:           Safety{Kinds: []protocol.KindPattern{reasoning}, Action: ActionMask, MaxText: safety.DefaultMaxText, Policy: policy},
 		Limits:           limit.Defaults(),
 		IdleTimeout:      2 * time.Minute,
 		PingInterval:     30 * time.Second,

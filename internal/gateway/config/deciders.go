@@ -23,7 +23,9 @@ var (
 	deciderNames = []string{"rules", "reviewers", "people"}
 )
 
-// deciders reads who decides on the proposals of a space, whose participants are known.
+// deciders reads who decides on the proposals of a space, whose participants are known. It checks
+// that what only people may decide can be decided, and that nobody is both a reviewer and one of
+// the people who judge it.
 func (r *resolver) deciders(s *Space, n *node) {
 	d := &s.Deciders
 	for _, x := range n.get("human_only").elements() {
@@ -60,7 +62,33 @@ func (r *resolver) deciders(s *Space, n *node) {
 			d.People = append(d.People, stage)
 		}
 	}
-	r.checkDeciders(s, n)
+	list := n.get("deciders")
+	if list.isSet() && list.faulty || n.get("human_only").isSet() && n.get("human_only").faulty {
+		return
+	}
+	if len(d.People) == 0 && len(d.HumanOnly) > 0 {
+		r.errorf(n.get("human_only"), "nobody can decide on these calls: add people to deciders")
+	}
+	mayDecide := func(p Participant) bool { // on some proposals
+		if d.PeoplePattern(p.ID) == "" {
+			return false
+		}
+		rights := p.rights()
+		return rights.Possible(capability.Decide) || rights.Possible(protocol.KindMCPRequest)
+	}
+	if len(d.People) > 0 && !slices.ContainsFunc(s.Participants, mayDecide) && s.known() != nil && r.cfg.Administration.Space == "" {
+		r.warnf(list, "none of the people can decide: give one of them the capability %s, or %s", capability.Decide, protocol.KindMCPRequest)
+	}
+	if len(d.People) == 0 && len(d.Reviewers) > 0 {
+		r.errorf(list, "nobody could promote or demote the reviewers: add people to deciders")
+	}
+	for _, x := range list.elements() {
+		id := x.get("reviewer")
+		if by := d.PeoplePattern(protocol.ParticipantID(id.words())); id.isSet() && by != "" {
+			r.errorf(id, "%s is a reviewer and, by %s, one of the people; people judge reviewers, so it can only be one of both",
+				textutil.Shorten(id.text, 40), textutil.Shorten(by, 40))
+		}
+	}
 }
 
 // words returns the text of a value; "" if it has none.
@@ -150,36 +178,4 @@ func (r *resolver) knows(s *Space, who *node) {
 		names[i] = string(id)
 	}
 	r.errorf(who, "%s is no participant of the space; %s", textutil.Shorten(who.text, 40), textutil.Suggest(who.text, names))
-}
-
-// checkDeciders checks that what only people may decide can be decided, and that nobody
-// is both a reviewer and one of the people who judge it.
-func (r *resolver) checkDeciders(s *Space, n *node) {
-	d, list := &s.Deciders, n.get("deciders")
-	if list.isSet() && list.faulty || n.get("human_only").isSet() && n.get("human_only").faulty {
-		return
-	}
-	if len(d.People) == 0 && len(d.HumanOnly) > 0 {
-		r.errorf(n.get("human_only"), "nobody can decide on these calls: add people to deciders")
-	}
-	mayDecide := func(p Participant) bool { // on some proposals
-		if d.PeoplePattern(p.ID) == "" {
-			return false
-		}
-		rights := p.rights()
-		return rights.Possible(capability.Decide) || rights.Possible(protocol.KindMCPRequest)
-	}
-	if len(d.People) > 0 && !slices.ContainsFunc(s.Participants, mayDecide) && s.known() != nil && r.cfg.Administration.Space == "" {
-		r.warnf(list, "none of the people can decide: give one of them the capability %s, or %s", capability.Decide, protocol.KindMCPRequest)
-	}
-	if len(d.People) == 0 && len(d.Reviewers) > 0 {
-		r.errorf(list, "nobody could promote or demote the reviewers: add people to deciders")
-	}
-	for _, x := range list.elements() {
-		id := x.get("reviewer")
-		if by := d.PeoplePattern(protocol.ParticipantID(id.words())); id.isSet() && by != "" {
-			r.errorf(id, "%s is a reviewer and, by %s, one of the people; people judge reviewers, so it can only be one of both",
-				textutil.Shorten(id.text, 40), textutil.Shorten(by, 40))
-		}
-	}
 }

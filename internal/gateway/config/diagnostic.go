@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,16 +84,7 @@ const maxDiagnostics = 200
 // aliases.
 func (r *report) sorted() []Diagnostic {
 	slices.SortStableFunc(r.diagnostics, func(a, b Diagnostic) int {
-		if a.Source != b.Source {
-			return r.rank(a.Source) - r.rank(b.Source)
-		}
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		if a.Column != b.Column {
-			return a.Column - b.Column
-		}
-		return strings.Compare(a.Message, b.Message)
+		return cmp.Or(r.rank(a.Source)-r.rank(b.Source), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Message, b.Message))
 	})
 	all := slices.Compact(r.diagnostics)
 	if len(all) <= maxDiagnostics {

@@ -31,7 +31,11 @@ func (r *report) parse(data []byte) *node {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	// The scanner counts one line too many after a comment that ends with CRLF.
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-	if i := invalidUTF8(data); i >= 0 {
+	if !utf8.Valid(data) {
+		i := 0 // the first byte that is invalid
+		for c, size := utf8.DecodeRune(data); c != utf8.RuneError || size > 1; c, size = utf8.DecodeRune(data[i:]) {
+			i += size
+		}
 		line := data[1+bytes.LastIndexByte(data[:i], '\n') : i]
 		r.errorf(&node{place: place{1 + bytes.Count(data[:i], []byte("\n")), 1 + utf8.RuneCount(line)}},
 			"not UTF-8; save the file in that encoding")
@@ -47,18 +51,6 @@ func (r *report) parse(data []byte) *node {
 		return nil
 	}
 	return root
-}
-
-// invalidUTF8 returns the index of the first invalid byte, or -1.
-func invalidUTF8(data []byte) int {
-	for i := 0; i < len(data); {
-		c, size := utf8.DecodeRune(data[i:])
-		if c == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return -1
 }
 
 // parseDocument returns the body of the only document in the file.

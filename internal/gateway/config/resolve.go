@@ -46,7 +46,20 @@ func (r *resolver) resolve(root *node) {
 	for _, d := range cfg.listenerDiagnostics() {
 		r.add(root.get(d.key), d.severity, d.message)
 	}
-	r.origins(root.get("origins"))
+	for i, v := range cfg.Origins {
+		n := root.get("origins").members[i].value
+		if !n.isSet() {
+			continue
+		}
+		origin, err := parseOrigin(v)
+		if err != nil {
+			r.errorf(n, "%v", err)
+		}
+		if origin == "*" {
+			r.warnf(n, "pages of every origin may connect if they have a token")
+		}
+		cfg.Origins[i] = origin
+	}
 	r.safety(root.get("safety"))
 	r.timing(root)
 	if n := root.get("ring", "bytes"); n.isSet() && cfg.Ring.Bytes == 0 {
@@ -147,21 +160,4 @@ func reason(err error) string {
 		return at.Err.Error()
 	}
 	return err.Error()
-}
-
-func (r *resolver) origins(list *node) {
-	for i, v := range r.cfg.Origins {
-		n := list.members[i].value
-		if !n.isSet() {
-			continue
-		}
-		origin, err := parseOrigin(v)
-		if err != nil {
-			r.errorf(n, "%v", err)
-		}
-		if origin == "*" {
-			r.warnf(n, "pages of every origin may connect if they have a token")
-		}
-		r.cfg.Origins[i] = origin
-	}
 }

@@ -48,20 +48,6 @@ func (s *Safety) Pipeline() safety.Config {
 	return c
 }
 
-func defaultSafety() Safety {
-	reasoning, err := protocol.ParseKindPattern("reasoning/*")
-	if err != nil {
-		panic(err) // the pattern is a constant
-	}
-	s := Safety{
-		Kinds: []protocol.KindPattern{reasoning}, Action: ActionMask, MaxText: safety.DefaultMaxText, Policy: map[string]string{},
-	}
-	for severity, action := range safety.DefaultPolicy() {
-		s.Policy[severity] = string(action)
-	}
-	return s
-}
-
 // maxMaxText exceeds the size of any message.
 const maxMaxText = 64 << 20
 

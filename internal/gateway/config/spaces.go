@@ -78,9 +78,31 @@ func (r *resolver) space(name, n *node) Space {
 	if len(s.Participants) == 0 && s.JWT == nil && !n.faulty {
 		r.warnf(name, "no participant can join %s; add participants or jwt", textutil.Shorten(s.Name, 40))
 	}
-	r.lint(&s, n)
 	r.deciders(&s, n.get("proposals"))
-	r.lintBudgets(n)
+	// Warnings about capabilities that have no effect or probably an unintended one. They allow
+	// nothing by mistake.
+	if j := n.get("jwt"); j != nil {
+		r.lintHolder("jwt", s.JWT.Capabilities, member{j, j}, nil)
+	}
+	known := s.known()
+	for i, m := range n.get("participants").entries() {
+		r.lintHolder(s.Participants[i].ID, s.Participants[i].Capabilities, m, known)
+		if !m.value.faulty {
+			r.lintPaths(&s, &s.Participants[i], m.value.get("capabilities"))
+		}
+	}
+	if r.cfg.Retention.Age == 0 || r.cfg.Retention.Age >= 24*time.Hour {
+		return s
+	}
+	budgets := []*node{n.get("budget"), n.get("jwt", "budget")}
+	for _, m := range n.get("participants").entries() {
+		budgets = append(budgets, m.value.get("budget"))
+	}
+	for _, b := range budgets {
+		if b.isSet() {
+			r.warnf(b, "retention.age is shorter than a day, so what was used before that is not counted after a restart; keep 24h or more")
+		}
+	}
 	return s
 }
 
@@ -94,22 +116,6 @@ func (s *Space) known() []protocol.ParticipantID {
 		known[i] = s.Participants[i].ID
 	}
 	return known
-}
-
-// lintBudgets warns about budgets whose day is longer than the log is kept.
-func (r *resolver) lintBudgets(n *node) {
-	if r.cfg.Retention.Age == 0 || r.cfg.Retention.Age >= 24*time.Hour {
-		return
-	}
-	list := []*node{n.get("budget"), n.get("jwt", "budget")}
-	for _, m := range n.get("participants").entries() {
-		list = append(list, m.value.get("budget"))
-	}
-	for _, b := range list {
-		if b.isSet() {
-			r.warnf(b, "retention.age is shorter than a day, so what was used before that is not counted after a restart; keep 24h or more")
-		}
-	}
 }
 
 // administration checks the name of the administrative space.
@@ -147,29 +153,8 @@ func (r *resolver) issuer(n *node) {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		r.errorf(n, "%q is not an issuer; write its https:// address as in the claim iss", textutil.Shorten(n.text, 40))
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
 		r.warnf(n, "the issuer's keys are fetched over http, so an attacker on the network can replace them; use https")
-	}
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// lint warns about capabilities of a space that have no effect or probably an
-// unintended one. They allow nothing by mistake.
-func (r *resolver) lint(s *Space, n *node) {
-	known := s.known()
-	if s.JWT != nil {
-		j := n.get("jwt")
-		r.lintHolder("jwt", s.JWT.Capabilities, member{j, j}, nil)
-	}
-	for i, m := range n.get("participants").entries() {
-		r.lintHolder(s.Participants[i].ID, s.Participants[i].Capabilities, m, known)
-		if !m.value.faulty {
-			r.lintPaths(s, &s.Participants[i], m.value.get("capabilities"))
-		}
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
-
 	"github.com/meup-protocol/meup/internal/kit/textutil"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -73,7 +71,12 @@ func (r *report) violation(m member, v schemas.Violation) {
 		if m.key != nil {
 			at = m.key
 		}
-		r.errorf(at, "%s needs %s", n.name(), missing(v.Schema, n))
+		if one := schemas.Alternatives(v.Schema); len(one) > 0 {
+			r.errorf(at, "%s needs exactly one of %s", n.name(), strings.Join(one, ", "))
+			return
+		}
+		missing := slices.DeleteFunc(slices.Clone(v.Schema.Required), func(key string) bool { return n.get(key) != nil })
+		r.errorf(at, "%s needs %s", n.name(), strings.Join(missing, " and "))
 		return
 	}
 	n.invalid = true
@@ -86,20 +89,6 @@ func (n *node) name() string {
 		return "the file"
 	}
 	return n.path
-}
-
-// missing names the keys that a mapping lacks.
-func missing(s *jsonschema.Schema, n *node) string {
-	if one := schemas.Alternatives(s); len(one) > 0 {
-		return "exactly one of " + strings.Join(one, ", ")
-	}
-	var keys []string
-	for _, key := range s.Required {
-		if n.get(key) == nil {
-			keys = append(keys, key)
-		}
-	}
-	return strings.Join(keys, " and ")
 }
 
 // expected describes the values that a schema allows.

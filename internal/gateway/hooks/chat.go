@@ -22,16 +22,50 @@ const (
 	maxLookups  = 4  // of the envelopes that a chat replies to
 )
 
-// stop concludes the turn and answers the chats that it was about. Chats that
-// arrived in the meantime make the agent go on; without one, it waits if the
+// stop concludes the turn and answers the chats that it was about, unless subagents still work
+// on it. Chats that arrived in the meantime make the agent go on; without one, it waits if the
 // address has wait.
 func (h *hook) stop() (answer, error) {
 	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
 	defer cancel()
-	concluded, err := h.conclude(ctx)
-	if err != nil || !concluded {
+	last, m := h.text("last_assistant_message"), h.session.takePending("")
+	if m != nil && last == "" { // the agent reports its final text before the end
+		last, m = m.text, nil
+	}
+	if m != nil && !strings.HasPrefix(strings.TrimSpace(last), strings.TrimSpace(m.text)) {
+		if err := h.publishMessage(ctx, m); err != nil {
+			return answer{}, err
+		}
+	}
+	t, _, err := h.current(ctx)
+	if err != nil {
 		return answer{}, err
 	}
+	h.session.mu.Lock()
+	working := h.program.detached && len(h.session.agents) > 0
+	h.session.mu.Unlock()
+	if working {
+		return answer{}, h.publishMessage(ctx, &message{last, short(last, maxMessage), ""})
+	}
+	// The conclusion, and the reply.
+	_, left := h.session.end()
+	if err := errors.Join(h.settle(ctx, left), h.releasePaths(ctx)); err != nil {
+		return answer{}, err
+	}
+	text := short(last, maxResult)
+	err = h.publishEnd(ctx, protocol.Envelope{
+		ID: h.id("concluded", string(t.path)), Kind: protocol.KindReasoningConclusion, To: t.to, Context: t.path, Payload: object("message", text),
+	})
+	if err == nil && len(t.replyTo) > 0 && text != "" {
+		err = h.publishOptional(ctx, protocol.Envelope{
+			ID: h.id("reply", string(t.path)), Kind: protocol.KindChat, To: t.to,
+			Correlation: protocol.Correlation{IDs: t.replyTo, Array: len(t.replyTo) > 1}, Payload: object("message", text, "format", "markdown"),
+		})
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	// The next chats.
 	chats, err := h.newChats(ctx)
 	if err == nil && len(chats) == 0 && h.wait > 0 {
 		chats = h.awaitChats()
@@ -54,44 +88,6 @@ func (h *hook) stopWithStatus() (answer, error) {
 	defer cancel()
 	err := h.publishMessage(ctx, h.session.takePending(""))
 	return answer{}, errors.Join(err, h.cancelTurn(ctx, reason))
-}
-
-// conclude closes the turn. It stays open while subagents work on it.
-func (h *hook) conclude(ctx context.Context) (bool, error) {
-	last, m := h.text("last_assistant_message"), h.session.takePending("")
-	if m != nil && last == "" { // the agent reports its final text before the end
-		last, m = m.text, nil
-	}
-	if m != nil && !strings.HasPrefix(strings.TrimSpace(last), strings.TrimSpace(m.text)) {
-		if err := h.publishMessage(ctx, m); err != nil {
-			return false, err
-		}
-	}
-	t, _, err := h.current(ctx)
-	if err != nil {
-		return false, err
-	}
-	h.session.mu.Lock()
-	working := h.program.detached && len(h.session.agents) > 0
-	h.session.mu.Unlock()
-	if working {
-		return false, h.publishMessage(ctx, &message{last, short(last, maxMessage), ""})
-	}
-	_, left := h.session.end()
-	if err := errors.Join(h.settle(ctx, left), h.releasePaths(ctx)); err != nil {
-		return false, err
-	}
-	text := short(last, maxResult)
-	err = h.publishEnd(ctx, protocol.Envelope{
-		ID: h.id("concluded", string(t.path)), Kind: protocol.KindReasoningConclusion, To: t.to, Context: t.path, Payload: object("message", text),
-	})
-	if err != nil || len(t.replyTo) == 0 || text == "" {
-		return true, err
-	}
-	return true, h.publishOptional(ctx, protocol.Envelope{
-		ID: h.id("reply", string(t.path)), Kind: protocol.KindChat, To: t.to,
-		Correlation: protocol.Correlation{IDs: t.replyTo, Array: len(t.replyTo) > 1}, Payload: object("message", text, "format", "markdown"),
-	})
 }
 
 // newChats returns chats for the agent that were not delivered: the oldest one and

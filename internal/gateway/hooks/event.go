@@ -85,20 +85,6 @@ func decode(p *program, body []byte) (event, error) {
 // text returns a field that is a text.
 func (e *event) text(name string) string { return e.body.Get(name).Text() }
 
-// folder returns the working directory of the agent; "" if it does not report it, and not ok
-// if it cannot be used.
-func (e *event) folder() (dir string, ok bool) {
-	v := e.body.Get("cwd")
-	if !v.Exists() || v.Type() == protocol.TypeNull || v.EqualText("") { // of Cursor
-		v = protocol.Value{}
-		for root := range e.body.Get("workspace_roots").Elements {
-			v = root
-			break
-		}
-	}
-	return v.Text(), !v.Exists() || v.Type() == protocol.TypeString && len(v.Text()) <= maxFolder
-}
-
 // input returns the arguments of the call, as they are; {} if it has none.
 func (e *event) input() []byte {
 	if t := e.args.Type(); t == protocol.TypeNone || t == protocol.TypeNull {

@@ -74,7 +74,11 @@ func (h *hook) promptAnswered() (answer, error) {
 	if err := h.promptSubmitted(ctx); err != nil {
 		return answer{}, err
 	}
-	if !h.session.takeWarning() {
+	h.session.mu.Lock()
+	due := h.session.hidden && !h.session.warned
+	h.session.warned = h.session.warned || due
+	h.session.mu.Unlock()
+	if !due {
 		return answer{}, nil
 	}
 	text := fmt.Sprintf("The space %s does not show this session: the capabilities of %s do not allow reasoning.start. Ask an operator of the space for reasoning/*.", h.space, h.caller.ID)
@@ -85,15 +89,26 @@ func (h *hook) promptAnswered() (answer, error) {
 // promptSubmitted opens the context of a prompt. A turn that is still open was
 // interrupted: agents report no end then.
 func (h *hook) promptSubmitted(ctx context.Context) error {
-	if open, _ := h.session.at(""); open != nil && open.prompt == h.prompt && h.prompt != "" {
-		return nil // a repeated event
+	h.session.mu.Lock()
+	repeated := h.session.turn != nil && h.session.turn.prompt == h.prompt && h.prompt != ""
+	isNew := h.session.turn == nil && h.session.since == 0
+	h.session.mu.Unlock()
+	if repeated {
+		return nil
 	}
-	if h.session.isNew() { // perhaps restarted between the delivery of chats and this prompt
+	if isNew { // perhaps restarted between the delivery of chats and this prompt
 		if _, err := h.resume(ctx); err != nil {
 			return err
 		}
 	}
-	if h.session.continues(h.prompt, h.text("prompt")) {
+	h.session.mu.Lock()
+	open := h.session.turn
+	delivered := open != nil && open.chats != "" && open.chats == promptSum(h.text("prompt"))
+	if delivered { // the chats that began the turn: some agents report them as a prompt of their user
+		open.prompt = h.prompt
+	}
+	h.session.mu.Unlock()
+	if delivered {
 		return nil
 	}
 	text := short(h.text("prompt"), maxMessage)
@@ -258,15 +273,12 @@ func (h *hook) resume(ctx context.Context) (*turn, error) {
 	if i < 0 || len(page.Envelopes[i].Correlation.IDs) == 0 {
 		return nil, nil //nolint:nilnil // documented
 	}
-	return h.reopen(ctx, &page.Envelopes[i])
-}
-
-// reopen returns the turn of a context that chats began, unless it has ended.
-func (h *hook) reopen(ctx context.Context, start *protocol.Envelope) (*turn, error) {
+	start := &page.Envelopes[i]
 	t, since := &turn{path: protocol.ContextPath(start.ID), prompt: h.prompt, to: start.To}, start.Seq
 	if ended, err := h.ended(ctx, t.path); err != nil || ended {
 		return nil, err
 	}
+	// The text of its chats, by which a prompt that repeats them is known.
 	var lines strings.Builder
 	for _, id := range start.Correlation.IDs {
 		text, err := h.client.Envelope(ctx, h.space, id)

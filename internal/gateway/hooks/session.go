@@ -34,42 +34,38 @@ type sessionKey struct {
 	id          string
 }
 
-// get returns a session, and makes it the youngest.
+// get returns a session, and makes it the youngest. A new one takes the place of the
+// oldest of a participant that has its share, or of the oldest of all if there are too many.
 func (s *sessions) get(key sessionKey) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := s.list[key]
-	if found == nil {
-		s.makeRoom(key)
-		found = &session{
-			key: key, agents: make(map[string]protocol.ContextPath), calls: make(map[string]*call), uses: make(map[string]int),
-			texts: make(map[string]string), delivered: recent.New[protocol.ID, struct{}](maxDelivered), prompts: recent.New[string, int](maxPrompts),
-		}
-		s.list[key] = found
-	}
 	s.uses++
-	found.used = s.uses
-	return found
-}
-
-// makeRoom forgets the oldest session of a participant that has its share, or the
-// oldest of all if there are too many.
-func (s *sessions) makeRoom(key sessionKey) {
+	found := s.list[key]
+	if found != nil {
+		found.used = s.uses
+		return found
+	}
 	var oldest, oldestOwn *session
-	n := 0
+	own := 0
 	for k, x := range s.list {
 		oldest = older(oldest, x)
 		if k.space == key.space && k.participant == key.participant {
 			oldestOwn = older(oldestOwn, x)
-			n++
+			own++
 		}
 	}
 	switch {
-	case n >= maxOwn:
+	case own >= maxOwn:
 		delete(s.list, oldestOwn.key)
 	case len(s.list) >= maxSessions:
 		delete(s.list, oldest.key)
 	}
+	found = &session{
+		key: key, used: s.uses, agents: make(map[string]protocol.ContextPath), calls: make(map[string]*call), uses: make(map[string]int),
+		texts: make(map[string]string), delivered: recent.New[protocol.ID, struct{}](maxDelivered), prompts: recent.New[string, int](maxPrompts),
+	}
+	s.list[key] = found
+	return found
 }
 
 // older returns the session that was used earlier; a may be nil.
@@ -177,34 +173,6 @@ func (s *session) begin(t *turn, at protocol.Seq, hidden bool) {
 	}
 }
 
-// takeWarning reports once whether the space does not show the open turn.
-func (s *session) takeWarning() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	due := s.hidden && !s.warned
-	s.warned = s.warned || due
-	return due
-}
-
-// isNew reports whether the session has had no turn yet, as far as the gateway remembers.
-func (s *session) isNew() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.turn == nil && s.since == 0
-}
-
-// continues reports whether a prompt is the text of the chats that began the open
-// turn: some agents report it as a prompt of their user.
-func (s *session) continues(id, text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.turn == nil || s.turn.chats == "" || s.turn.chats != promptSum(text) {
-		return false
-	}
-	s.turn.prompt = id
-	return true
-}
-
 // end returns the calls and the contexts that are open, and closes the turn.
 func (s *session) end() (t *turn, left []*call) {
 	s.mu.Lock()
@@ -266,16 +234,6 @@ func (s *session) take(key string) *call {
 	return c
 }
 
-// occurrences returns how many calls with a use are finished, and whether the next one is
-// known: it is open, or the session knows all calls of the turn.
-func (s *session) occurrences(t *turn, use string) (n int, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n = s.uses[use]
-	_, open := s.calls[keyOf(use, n)]
-	return n, open || t.whole
-}
-
 // count records the occurrence of a call that is announced.
 func (s *session) count(c *call) {
 	s.mu.Lock()
@@ -307,43 +265,25 @@ func (s *session) find(agent, toolUse, tool, sum string) (key string) {
 	return key
 }
 
-// grant records that the space approved a call; sum identifies it if its arguments
-// were changed.
-func (s *session) grant(c *call, sum string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.granted = true
-	if sum != "" {
-		c.sum = sum
-	}
-}
-
-// takeGrant reports whether the next request for permission of a call is granted:
-// by its capability, or once by the decision of the space.
-func (s *session) takeGrant(agent, sum string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.calls {
-		if c.granted && c.sum == sum && c.agent == agent {
-			c.granted = c.named
-			return true
-		}
-	}
-	return false
-}
-
-// unproposed returns an announced call without a proposal, by the name and the
-// arguments, as a request for permission has no tool_use_id; nil: there is none.
-func (s *session) unproposed(agent, sum string) (id string, c *call) {
+// requested returns the announced call that a request for permission is about, by the name and
+// the arguments, as the request has no tool_use_id; nil: none without a proposal. granted: the
+// request is granted, by the capability for a call, or once by the decision of the space.
+func (s *session) requested(agent, sum string) (id string, c *call, granted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, c := range s.calls {
-		if c.sum == sum && c.agent == agent && c.proposal == "" {
-			c.proposal = noProposal // until it is published
-			return id, c
+		if c.granted && c.sum == sum && c.agent == agent {
+			c.granted = c.named
+			return id, c, true
 		}
 	}
-	return "", nil
+	for id, c := range s.calls {
+		if c.sum == sum && c.agent == agent && c.proposal == "" {
+			c.proposal = noProposal // until it is published
+			return id, c, false
+		}
+	}
+	return "", nil, false
 }
 
 // display adds a part of a message. It returns a message that was complete before

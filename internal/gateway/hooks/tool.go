@@ -22,12 +22,19 @@ import (
 func (h *hook) callPayload(more ...any) json.RawMessage {
 	params := map[string]any{"name": h.tool, "arguments": json.RawMessage(h.input())}
 	meta := make(map[string]any)
-	dir, ok := h.folder()
+	dir := h.body.Get("cwd")
+	if !dir.Exists() || dir.Type() == protocol.TypeNull || dir.EqualText("") { // of Cursor
+		dir = protocol.Value{}
+		for root := range h.body.Get("workspace_roots").Elements {
+			dir = root
+			break
+		}
+	}
 	switch {
-	case !ok:
+	case dir.Exists() && (dir.Type() != protocol.TypeString || len(dir.Text()) > maxFolder):
 		meta[protocol.MetaWorkingDirectory] = nil // so that it is no other folder
-	case dir != "":
-		meta[protocol.MetaWorkingDirectory] = dir
+	case dir.Text() != "":
+		meta[protocol.MetaWorkingDirectory] = dir.Text()
 	}
 	if real := h.body.Get(api.HookRealPaths); real.Exists() {
 		meta[protocol.MetaRealPaths] = json.RawMessage(real.Raw())
@@ -57,7 +64,15 @@ func (h *hook) beforeTool() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	c.thought, err = h.publishCallThought(ctx, t, path, key)
+	// The thought that explains the call: the text that was displayed before it, or a summary.
+	text := cmp.Or(short(h.text("agent_message"), maxMessage), h.summary())
+	if m := h.session.takePending(h.agent); m != nil && m.text != "" {
+		text = m.text
+	}
+	c.thought = h.id("thought", key)
+	err = h.publishOptional(ctx, protocol.Envelope{
+		ID: c.thought, Kind: protocol.KindReasoningThought, To: t.to, Context: path, Payload: object("message", text, "tool_name", h.tool),
+	})
 	if err != nil {
 		return answer{}, err
 	}
@@ -123,20 +138,6 @@ func (h *hook) denied(reason string) answer {
 	return h.answerTool("deny", reason)
 }
 
-// publishCallThought publishes the thought that explains a call: the text that was displayed
-// before it, or a summary of the call.
-func (h *hook) publishCallThought(ctx context.Context, t *turn, path protocol.ContextPath, key string) (protocol.ID, error) {
-	text := cmp.Or(short(h.text("agent_message"), maxMessage), h.summary())
-	if m := h.session.takePending(h.agent); m != nil && m.text != "" {
-		text = m.text
-	}
-	e := protocol.Envelope{
-		ID: h.id("thought", key), Kind: protocol.KindReasoningThought, To: t.to, Context: path,
-		Payload: object("message", text, "tool_name", h.tool),
-	}
-	return e.ID, h.publishOptional(ctx, e)
-}
-
 // afterTool publishes the result of a call.
 func (h *hook) afterTool(ctx context.Context) error { return h.publishResult(ctx, h.result(), false) }
 
@@ -192,8 +193,12 @@ func keyOf(use string, n int) string { return use + "/" + strconv.Itoa(n) }
 // arguments differ, or if the one before is finished.
 func (h *hook) identify(ctx context.Context, c *call) (key string, err error) {
 	c.use = string(h.id("use", string(c.turn.path), h.agent, h.toolUse, hex.EncodeToString([]byte(c.sum))))
-	n, known := h.session.occurrences(c.turn, c.use)
-	for c.n = n; !known; c.n++ {
+	h.session.mu.Lock()
+	c.n = h.session.uses[c.use] // those that are finished
+	_, open := h.session.calls[keyOf(c.use, c.n)]
+	known := open || c.turn.whole
+	h.session.mu.Unlock()
+	for ; !known; c.n++ {
 		used := protocol.ParticipantID("")
 		for _, part := range []string{"thought", "call", "proposal"} {
 			if used == "" {
@@ -269,10 +274,10 @@ func (h *hook) permissionRequest() (answer, error) {
 		return answer{}, err
 	}
 	sum := h.sum()
-	if h.session.takeGrant(h.agent, sum) {
+	id, c, granted := h.session.requested(h.agent, sum)
+	if granted {
 		return h.allowed(&decision{Behavior: "allow"})
 	}
-	id, c := h.session.unproposed(h.agent, sum)
 	if c == nil { // no event announced it; a derived id would find the approval of an earlier call
 		id, c = uuid.NewString(), &call{agent: h.agent, tool: h.tool, turn: t, path: path, sum: sum, proposal: noProposal}
 		h.session.add(id, c)
@@ -308,7 +313,9 @@ func (h *hook) proposeBefore(key string, c *call) (answer, error) {
 			args, _ := embedded(out.Input) // of a payload, which was parsed
 			sum = (&event{program: h.program, tool: h.tool, args: args}).sum()
 		}
-		h.session.grant(c, sum)
+		h.session.mu.Lock()
+		c.granted, c.sum = true, cmp.Or(sum, c.sum)
+		h.session.mu.Unlock()
 	}
 	a := h.answerTool(out.Behavior, out.Message)
 	a.Specific.Input = out.Input
@@ -370,7 +377,9 @@ func (h *hook) propose(id string, c *call, wait time.Duration) (out *decision, w
 		default: // the call was made, its turn has ended, or the agent disconnected
 			why = ended
 		}
-		by = h.withdraw(c)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), hookTimeout) // also if the agent disconnected
+		defer cancel()
+		by = h.settleProposal(ending, c)
 		if by == nil {
 			return nil, why, nil //nolint:nilerr // it says why
 		}
@@ -445,14 +454,6 @@ func (h *hook) granted(c *call, how exchange.Outcome, by *protocol.Envelope) *de
 		return nil
 	}
 	return out
-}
-
-// withdraw takes back the proposal of a call, also if the agent disconnected. It returns the
-// decision that came before; nil: none.
-func (h *hook) withdraw(c *call) *protocol.Envelope {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), hookTimeout)
-	defer cancel()
-	return h.settleProposal(ctx, c)
 }
 
 // settleProposal ends a proposal whose call was made or dropped without a decision

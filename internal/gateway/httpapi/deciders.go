@@ -29,11 +29,7 @@ func (s *Server) deciders(w http.ResponseWriter, r *http.Request, v caller) {
 		access.WriteError(w, refused)
 		return
 	}
-	if !v.hold.Grow(3 * space.MaxScorecardBytes) { // the scorecard, and twice what is made of it
-		access.WriteError(w, access.Busy())
-		return
-	}
-	charge, err := v.space.BeginWork(v.id)
+	charge, err := v.beginWork(3 * space.MaxScorecardBytes) // the scorecard, and twice what is made of it
 	if err != nil {
 		access.WriteError(w, err)
 		return
@@ -49,14 +45,29 @@ func (s *Server) deciders(w http.ResponseWriter, r *http.Request, v caller) {
 	})
 }
 
-// scored returns the deciders in the order in which they are asked.
+// scored returns the deciders in the order in which they are asked: with their scores and, of a
+// reviewer in shadow, what its promotion needs.
 func (v caller) scored(d *authority.Deciders, card *space.Scorecard) []api.Decider {
 	list := []api.Decider{}
 	if len(d.Rules) > 0 {
 		list = append(list, api.Decider{Type: "rules", Score: card.Rules()})
 	}
 	for i := range d.Reviewers {
-		list = append(list, v.reviewer(&d.Reviewers[i], card))
+		r := &d.Reviewers[i]
+		x := api.Decider{Type: "reviewer", ID: r.ID, For: capability.Texts(r.For), Score: card.Reviewer(r.ID)}
+		decides, last := v.space.Mode(r.ID)
+		x.Mode = modeOf(decides)
+		if last != nil {
+			x.Changed = &api.ModeChange{ID: last.ID, Seq: last.Seq, At: last.At, By: last.By, Mode: modeOf(last.Decides), Reason: last.Reason, Undone: last.Undone}
+		}
+		if !decides {
+			compared, sinceMiss := card.Proof(r.ID)
+			x.Promotion = &api.Promotion{
+				Decisions: r.Decisions, WithoutMiss: r.WithoutMiss, Compared: compared, SinceMiss: sinceMiss,
+				Missing: r.Missing(compared, sinceMiss, last), MayPromote: v.space.MayPromote(v.id, r.ID),
+			}
+		}
+		list = append(list, x)
 	}
 	people := card.People()
 	add := func(x api.Decider) {
@@ -88,25 +99,6 @@ func (v caller) scored(d *authority.Deciders, card *space.Scorecard) []api.Decid
 		}
 	}
 	return list
-}
-
-// reviewer returns a reviewer with its score and, in shadow, what its promotion needs.
-func (v caller) reviewer(r *authority.Reviewer, card *space.Scorecard) api.Decider {
-	x := api.Decider{Type: "reviewer", ID: r.ID, Mode: modeOf(false), For: capability.Texts(r.For), Score: card.Reviewer(r.ID)}
-	decides, last := v.space.Mode(r.ID)
-	if last != nil {
-		x.Changed = &api.ModeChange{ID: last.ID, Seq: last.Seq, At: last.At, By: last.By, Mode: modeOf(last.Decides), Reason: last.Reason, Undone: last.Undone}
-	}
-	if decides {
-		x.Mode = modeOf(true)
-		return x
-	}
-	compared, sinceMiss := card.Proof(r.ID)
-	x.Promotion = &api.Promotion{
-		Decisions: r.Decisions, WithoutMiss: r.WithoutMiss, Compared: compared, SinceMiss: sinceMiss,
-		Missing: r.Missing(compared, sinceMiss, last), MayPromote: v.space.MayPromote(v.id, r.ID),
-	}
-	return x
 }
 
 func modeOf(decides bool) string {

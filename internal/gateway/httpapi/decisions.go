@@ -44,32 +44,6 @@ type decisionQuery struct {
 
 // decisions lists the decisions about calls, newest first.
 func (s *Server) decisions(w http.ResponseWriter, r *http.Request, v caller) {
-	q, refused := decisionQueryOf(r)
-	if refused != nil {
-		access.WriteError(w, refused)
-		return
-	}
-	if !v.hold.Grow(maxProposalBytes + maxOutcomeBytes) {
-		access.WriteError(w, access.Busy())
-		return
-	}
-	charge, err := v.space.BeginWork(v.id)
-	if err != nil {
-		access.WriteError(w, err)
-		return
-	}
-	d := decisionScan{caller: v, visibility: v.space.VisibilityOf(v.viewer()), seesRights: v.space.SeesRights(v.id), now: time.Now(), decisionQuery: q,
-		outcomes: exchange.NewProposalScan(), decided: make(map[protocol.ID]struct{}), undone: make(map[protocol.ID]*api.Undoing)}
-	page, err := d.read(r.Context())
-	charge(d.scanned * proposalWork)
-	if err != nil {
-		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again."))
-		return
-	}
-	writeJSON(w, http.StatusOK, page)
-}
-
-func decisionQueryOf(r *http.Request) (decisionQuery, *protocol.Error) {
 	q := decisionQuery{limit: defaultDecisions}
 	for name, values := range r.URL.Query() {
 		value, ok := values[0], true
@@ -77,7 +51,8 @@ func decisionQueryOf(r *http.Request) (decisionQuery, *protocol.Error) {
 		case "since":
 			var h space.HistoryQuery
 			if refused := setSince(&h, values, time.Now()); refused != nil {
-				return q, refused
+				access.WriteError(w, refused)
+				return
 			}
 			q.since, q.from = h.Since, h.From
 		case "before":
@@ -93,10 +68,24 @@ func decisionQueryOf(r *http.Request) (decisionQuery, *protocol.Error) {
 			q.proposal = protocol.ID(value)
 		}
 		if !ok {
-			return q, badParameter(name, value)
+			access.WriteError(w, badParameter(name, value))
+			return
 		}
 	}
-	return q, nil
+	charge, err := v.beginWork(maxProposalBytes + maxOutcomeBytes)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	d := decisionScan{caller: v, visibility: v.space.VisibilityOf(v.viewer()), seesRights: v.space.SeesRights(v.id), now: time.Now(), decisionQuery: q,
+		outcomes: exchange.NewProposalScan(), decided: make(map[protocol.ID]struct{}), undone: make(map[protocol.ID]*api.Undoing)}
+	page, err := d.read(r.Context())
+	charge(d.scanned * proposalWork)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again."))
+		return
+	}
+	writeJSON(w, http.StatusOK, page)
 }
 
 // decisionScan reads the log backwards for the decisions that a query selects, as far as
@@ -146,12 +135,13 @@ func (d *decisionScan) read(ctx context.Context) (*api.Decisions, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found != nil {
-			found.Undone = d.undone[found.ID]
-		}
-		if found == nil || !d.selects(found) {
+		if found == nil || d.tool != "" && found.Tool != d.tool {
 			continue
 		}
+		if d.participant != "" && !slices.Contains([]protocol.ParticipantID{found.Caller, found.Host, found.Decided.Participant}, d.participant) {
+			continue
+		}
+		found.Undone = d.undone[found.ID]
 		if len(page.Decisions) == d.limit {
 			page.HasMore, page.Next = true, page.Decisions[d.limit-1].Seq
 			break
@@ -161,17 +151,28 @@ func (d *decisionScan) read(ctx context.Context) (*api.Decisions, error) {
 	return page, nil
 }
 
-// decision returns the decision that an entry is or shows; nil: none, or none of the page.
+// decision returns the decision that an entry is, or the end of a proposal that nobody decided
+// on; nil: none, or none of the page.
 func (d *decisionScan) decision(ctx context.Context, e *ring.Entry) (*api.CallDecision, error) {
 	env := e.Envelope
 	ofPage := (d.before == 0 || env.Seq < d.before) && !env.TS.Before(d.from)
 	if env.Kind == protocol.KindMCPProposal {
 		_, decided := d.decided[env.ID]
 		delete(d.decided, env.ID)
-		if decided || !ofPage {
+		if decided || !ofPage || d.proposal != "" && d.proposal != env.ID {
 			return nil, nil //nolint:nilnil // documented
 		}
-		return d.undecided(e), nil
+		how, by := d.outcomes.Outcome(env, d.now)
+		if how != exchange.Expired {
+			return nil, nil //nolint:nilnil // it is pending
+		}
+		out := d.proposed(e)
+		out.Outcome, out.Decided.By = string(how), "nobody"
+		out.At = exchange.ReadCall(e.Payload()).ExpiresAt
+		if by != nil {
+			out.At = by.TS
+		}
+		return out, nil
 	}
 	d.outcomes.Add(env)
 	id := e.Settles()
@@ -257,24 +258,6 @@ func (d *decisionScan) dropped(e, proposal *ring.Entry) *api.CallDecision {
 	return out
 }
 
-// undecided returns the end of a proposal that nobody decided on; nil: it is pending.
-func (d *decisionScan) undecided(e *ring.Entry) *api.CallDecision {
-	if d.proposal != "" && d.proposal != e.Envelope.ID {
-		return nil
-	}
-	how, by := d.outcomes.Outcome(e.Envelope, d.now)
-	if how != exchange.Expired {
-		return nil
-	}
-	out := d.proposed(e)
-	out.Outcome, out.Decided.By = string(how), "nobody"
-	out.At = exchange.ReadCall(e.Payload()).ExpiresAt
-	if by != nil {
-		out.At = by.TS
-	}
-	return out
-}
-
 // proposed returns a decision about a proposed call, without the decision.
 func (d *decisionScan) proposed(proposal *ring.Entry) *api.CallDecision {
 	env, payload := proposal.Envelope, proposal.Payload()
@@ -332,10 +315,4 @@ func (d *decisionScan) judge(out *api.CallDecision, to []protocol.ParticipantID,
 // reads reports whether the caller may read the capabilities of a participant.
 func (d *decisionScan) reads(id protocol.ParticipantID) bool {
 	return d.seesRights || d.id == id
-}
-
-// selects reports whether the query selects a decision.
-func (d *decisionScan) selects(x *api.CallDecision) bool {
-	return (d.tool == "" || x.Tool == d.tool) &&
-		(d.participant == "" || slices.Contains([]protocol.ParticipantID{x.Caller, x.Host, x.Decided.Participant}, d.participant))
 }

@@ -15,9 +15,23 @@ import (
 )
 
 // events streams the space as server-sent events. It uses the same cursor as a
-// WebSocket, with another encoding.
+// WebSocket, with another encoding, and the parameters of section 4. Last-Event-ID is the
+// position at which a browser's stream was cut.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
-	o, refused := eventOptions(r, v)
+	q := r.URL.Query()
+	q.Set("space", v.space.Name())
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		q.Set("since", last)
+	}
+	connect, u := *r, *r.URL
+	u.RawQuery = q.Encode()
+	connect.URL = &u
+	o, refused := access.ParseConnect(&connect)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	o.Join.Dialect = protocol.DialectMEUP01
 	// An envelope waits for the updates of turns that precede it, so a client that ignores
 	// them gets it sooner without.
 	updates := true
@@ -25,14 +39,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 		var ok bool
 		updates, ok = access.Boolean(value)
 		if !ok {
-			refused = errors.Join(refused, access.BadRequest("The parameter updates is true or false."))
+			access.WriteError(w, access.BadRequest("The parameter updates is true or false."))
+			return
 		}
 	}
-	if refused != nil {
-		access.WriteError(w, refused)
-		return
-	}
-	s.stream(w, r, v, s.options.Admission.WithIdentity(v.identity, o), func(m *space.Member, stream *eventStream) (deliver, func()) {
+	s.stream(w, r, v, s.options.Admission.WithIdentity(v.identity, o.Join), func(m *space.Member, stream *eventStream) (deliver, func()) {
 		if updates {
 			after := m.JoinedAt()
 			if m.Since != nil {
@@ -85,49 +96,22 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, v caller, o spac
 	member.OnClose(stream.expediteClose)
 	write, end := begin(member, &stream)
 	defer end()
-	alive := s.keepAlive(ctx, member)
-	defer func() { cancel(); <-alive }()
-	stream.run(ctx, member, write)
-}
-
-// keepAlive pings the member until ctx ends, and then closes the returned
-// channel.
-func (s *Server) keepAlive(ctx context.Context, m *space.Member) <-chan struct{} {
-	done := make(chan struct{})
-	go func() { // ends with ctx; stream waits for it
-		defer close(done)
+	pings := make(chan struct{})
+	go func() { // ends with ctx; waited for below
+		defer close(pings)
 		t := time.NewTicker(s.options.KeepAlive)
 		defer t.Stop()
 		for {
 			select {
 			case <-t.C:
-				m.Ping()
+				member.Ping()
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return done
-}
-
-// eventOptions parses the parameters of section 4. Last-Event-ID is the
-// position at which a browser's stream was cut.
-func eventOptions(r *http.Request, v caller) (space.JoinOptions, error) {
-	q := r.URL.Query()
-	q.Set("space", v.space.Name())
-	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		q.Set("since", last)
-	}
-	copied := *r
-	u := *r.URL
-	u.RawQuery = q.Encode()
-	copied.URL = &u
-	o, refused := access.ParseConnect(&copied)
-	if refused != nil {
-		return space.JoinOptions{}, refused
-	}
-	o.Join.Dialect = protocol.DialectMEUP01
-	return o.Join, nil
+	defer func() { cancel(); <-pings }()
+	stream.run(ctx, member, write)
 }
 
 type eventStream struct {

@@ -41,30 +41,6 @@ const settledUnseen = "settled"
 
 // proposals lists the proposals in a state, newest first.
 func (s *Server) proposals(w http.ResponseWriter, r *http.Request, v caller) {
-	q, refused := proposalQueryOf(r)
-	if refused != nil {
-		access.WriteError(w, refused)
-		return
-	}
-	if !v.hold.Grow(2*maxProposalBytes + maxOutcomeBytes) {
-		access.WriteError(w, access.Busy())
-		return
-	}
-	charge, err := v.space.BeginWork(v.id)
-	if err != nil {
-		access.WriteError(w, err)
-		return
-	}
-	page, scanned, err := v.proposals(r.Context(), q, time.Now())
-	charge(scanned * proposalWork)
-	if err != nil {
-		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again."))
-		return
-	}
-	writeJSON(w, http.StatusOK, page)
-}
-
-func proposalQueryOf(r *http.Request) (proposalQuery, *protocol.Error) {
 	q := proposalQuery{state: "pending", limit: defaultProposals}
 	for name, values := range r.URL.Query() {
 		value, ok := values[0], true
@@ -81,10 +57,22 @@ func proposalQueryOf(r *http.Request) (proposalQuery, *protocol.Error) {
 			q.limit, ok = min(n, maxProposals), err == nil && n > 0
 		}
 		if !ok {
-			return q, badParameter(name, value)
+			access.WriteError(w, badParameter(name, value))
+			return
 		}
 	}
-	return q, nil
+	charge, err := v.beginWork(2*maxProposalBytes + maxOutcomeBytes)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	page, scanned, err := v.proposals(r.Context(), q, time.Now())
+	charge(scanned * proposalWork)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again."))
+		return
+	}
+	writeJSON(w, http.StatusOK, page)
 }
 
 // proposals reads the log backwards, as far as the caller may see it, and returns how

@@ -18,10 +18,32 @@ import (
 
 // history returns a part of the log, as one object or as JSON Lines.
 func (s *Server) history(w http.ResponseWriter, r *http.Request, v caller) {
-	q, refused := historyQuery(r)
-	if refused != nil {
-		access.WriteError(w, refused)
-		return
+	var q space.HistoryQuery
+	for name, values := range r.URL.Query() {
+		value, ok := values[0], true
+		var refused *protocol.Error
+		switch name {
+		case "since":
+			refused = setSince(&q, values, time.Now())
+		case "until":
+			q.Until, ok = ago(value, time.Now())
+		case "log":
+			q.Log = value
+		case "order":
+			q.Backwards, ok = value == "desc", value == "asc" || value == "desc"
+		default:
+			refused = setPage(&q, name, values)
+		}
+		if !ok {
+			refused = badParameter(name, value)
+		}
+		if refused != nil {
+			access.WriteError(w, refused)
+			return
+		}
+	}
+	if c := q.Filter.Contexts; len(c) == 1 {
+		q.Context = protocol.ContextPath(c[0]) // the log has an index for a single context
 	}
 	if !v.hold.Grow(smallPage) {
 		access.WriteError(w, access.Busy())
@@ -195,36 +217,6 @@ func (p *pageWriter) line(e *ring.Entry) {
 	p.buf = protocol.AppendEnvelope(p.buf, protocol.DialectMEUP01, e.Envelope)
 	protocol.OneLine(p.buf[at:])
 	p.buf = append(p.buf, '\n')
-}
-
-func historyQuery(r *http.Request) (space.HistoryQuery, *protocol.Error) {
-	var q space.HistoryQuery
-	for name, values := range r.URL.Query() {
-		value, ok := values[0], true
-		var refused *protocol.Error
-		switch name {
-		case "since":
-			refused = setSince(&q, values, time.Now())
-		case "until":
-			q.Until, ok = ago(value, time.Now())
-		case "log":
-			q.Log = value
-		case "order":
-			q.Backwards, ok = value == "desc", value == "asc" || value == "desc"
-		default:
-			refused = setPage(&q, name, values)
-		}
-		if !ok {
-			refused = badParameter(name, value)
-		}
-		if refused != nil {
-			return q, refused
-		}
-	}
-	if c := q.Filter.Contexts; len(c) == 1 {
-		q.Context = protocol.ContextPath(c[0]) // the log has an index for a single context
-	}
-	return q, nil
 }
 
 // setPage sets a parameter that history and search have in common.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
-	"github.com/meup-protocol/meup/internal/gateway/derived"
 	"github.com/meup-protocol/meup/internal/search"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
@@ -25,22 +24,39 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, v caller) {
 		access.WriteError(w, access.Busy())
 		return
 	}
-	result, err := s.options.Search.Search(r.Context(), v.space, v.viewer(), q)
-	var syntax search.SyntaxError
-	var known *protocol.Error
-	switch {
-	case err == nil:
-		v.writeJSON(w, searchResult(result))
-	case errors.As(err, &syntax):
-		access.WriteError(w, access.BadRequest(string(syntax)))
-	case errors.As(err, &known):
-		access.WriteError(w, known)
-	default:
-		if r.Context().Err() == nil {
-			s.options.Logger.Warn("search", "space", v.space.Name(), "error", err)
+	found, err := s.options.Search.Search(r.Context(), v.space, v.viewer(), q)
+	if err != nil {
+		var syntax search.SyntaxError
+		var known *protocol.Error
+		switch {
+		case errors.As(err, &syntax):
+			known = access.BadRequest(string(syntax))
+		case errors.As(err, &known):
+		default:
+			if r.Context().Err() == nil {
+				s.options.Logger.Warn("search", "space", v.space.Name(), "error", err)
+			}
+			known = protocol.Errorf(protocol.CodeUnavailable, "The search index cannot be read now; try again.")
 		}
-		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The search index cannot be read now; try again."))
+		access.WriteError(w, known)
+		return
 	}
+	out := &api.SearchResult{
+		Log: found.Log, Match: string(found.Match), Hits: []api.SearchHit{}, Next: found.Next, HasMore: found.Next != "",
+		Partial: found.Partial || found.Position.Read < found.Head, Indexed: min(found.Position.Read, found.Head), Head: found.Head,
+	}
+	for _, h := range found.Hits {
+		e := h.Envelope
+		hit := api.SearchHit{
+			Seq: e.Seq, ID: e.ID, TS: protocol.Time{Time: e.TS}, From: e.From, To: e.To, Kind: e.Kind, Context: e.Context, Score: h.Score,
+			Snippet: api.Snippet{Path: h.Snippet.Path, Cut: h.Snippet.Cut, Parts: []api.SnippetPart{}},
+		}
+		for _, p := range h.Snippet.Parts {
+			hit.Snippet.Parts = append(hit.Snippet.Parts, api.SnippetPart(p))
+		}
+		out.Hits = append(out.Hits, hit)
+	}
+	v.writeJSON(w, out)
 }
 
 func searchQuery(r *http.Request) (search.Query, *protocol.Error) {
@@ -85,23 +101,4 @@ func moment(s string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-func searchResult(r *derived.SearchResult) *api.SearchResult {
-	out := &api.SearchResult{
-		Log: r.Log, Match: string(r.Match), Hits: []api.SearchHit{}, Next: r.Next, HasMore: r.Next != "",
-		Partial: r.Partial || r.Position.Read < r.Head, Indexed: min(r.Position.Read, r.Head), Head: r.Head,
-	}
-	for _, h := range r.Hits {
-		e := h.Envelope
-		hit := api.SearchHit{
-			Seq: e.Seq, ID: e.ID, TS: protocol.Time{Time: e.TS}, From: e.From, To: e.To, Kind: e.Kind, Context: e.Context, Score: h.Score,
-			Snippet: api.Snippet{Path: h.Snippet.Path, Cut: h.Snippet.Cut, Parts: []api.SnippetPart{}},
-		}
-		for _, p := range h.Snippet.Parts {
-			hit.Snippet.Parts = append(hit.Snippet.Parts, api.SnippetPart(p))
-		}
-		out.Hits = append(out.Hits, hit)
-	}
-	return out
 }

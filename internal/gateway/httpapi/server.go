@@ -168,17 +168,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if origin := r.Header.Get("Origin"); origin != "" && !s.allowOrigin(w, r, origin) {
 		return
 	}
-	if r.URL.Path == "/ws" || isUpgrade(r) {
+	// Clients of the MEW protocol open a WebSocket connection on any path, also on paths of the API.
+	upgrade := access.HasToken(r.Header["Upgrade"], "websocket") && r.Header.Get("Sec-WebSocket-Key") != ""
+	if r.URL.Path == "/ws" || upgrade {
 		s.options.WS.ServeHTTP(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
-}
-
-// isUpgrade reports whether a request opens a WebSocket connection. Clients of
-// the MEW protocol do so on any path, also on paths of the API.
-func isUpgrade(r *http.Request) bool {
-	return access.HasToken(r.Header["Upgrade"], "websocket") && r.Header.Get("Sec-WebSocket-Key") != ""
 }
 
 // allowOrigin sets the CORS headers and answers preflight requests. It reports
@@ -275,6 +271,15 @@ func (s *Server) charge(v *caller, reads bool) error {
 		return v.space.ChargeRead(v.id)
 	}
 	return nil
+}
+
+// beginWork reserves memory for a request that reads the log, and returns the function that
+// charges its work, in bytes.
+func (v caller) beginWork(memory int64) (charge func(bytes int), err error) {
+	if !v.hold.Grow(memory) {
+		return nil, access.Busy()
+	}
+	return v.space.BeginWork(v.id)
 }
 
 // Bounds on the memory of requests, in bytes.

@@ -23,10 +23,17 @@ import (
 // reader has.
 func (s *Server) threadEvents(w http.ResponseWriter, r *http.Request, v caller) {
 	f := &threadFold{server: s, caller: v, thread: protocol.ID(r.PathValue("thread"))}
+	last := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
 	var err error
-	f.after, err = positionOf(r)
-	if err != nil {
-		access.WriteError(w, err)
+	seq, n, several := strings.Cut(last, ".")
+	if last != "" {
+		f.after.seq, err = protocol.ParseSeq(seq)
+	}
+	if err == nil && several {
+		f.after.n, err = strconv.Atoi(n)
+	}
+	if err != nil || f.after.n < 0 {
+		access.WriteError(w, access.BadRequest("The parameter after is the id of an event."))
 		return
 	}
 	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
@@ -62,23 +69,6 @@ func (p position) String() string {
 
 func (p position) covers(other position) bool {
 	return other.seq < p.seq || other.seq == p.seq && other.n <= p.n
-}
-
-// positionOf returns the position that a reader has: the id of the last event that it received.
-func positionOf(r *http.Request) (p position, err error) {
-	value := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
-	if value == "" {
-		return p, nil
-	}
-	seq, n, several := strings.Cut(value, ".")
-	p.seq, err = protocol.ParseSeq(seq)
-	if err == nil && several {
-		p.n, err = strconv.Atoi(n)
-	}
-	if err != nil || p.n < 0 {
-		return p, access.BadRequest("The parameter after is the id of an event.")
-	}
-	return p, nil
 }
 
 // threadFold makes the events of a thread from the envelopes that its reader may see.

@@ -178,7 +178,8 @@ func (b *markdownBody) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-// chatHistory returns turns of a thread or a session, or a job.
+// chatHistory returns turns of a thread or a session, or a job: of the space that the request
+// names, or of those that its token is valid for.
 func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	thread, job, session := protocol.ID(q.Get("thread_id")), protocol.ID(q.Get("job_id")), q.Get("session_id")
@@ -188,12 +189,31 @@ func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
 			selected++
 		}
 	}
-	names, refused := s.spacesOfRequest(r)
-	switch {
-	case selected != 1:
+	if selected != 1 {
 		access.WriteError(w, access.BadRequest("One of the parameters thread_id, job_id and session_id is required. /api/spaces/SPACE/threads and /api/spaces/SPACE/jobs list them."))
-	case refused != nil:
-		access.WriteError(w, refused)
+		return
+	}
+	names := []string{q.Get("space")}
+	if names[0] == "" {
+		token, _, err := access.TokenFromRequest(r)
+		if err != nil {
+			access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
+			return
+		}
+		patterns, refused := s.options.Admission.SpacesOf(r.Context(), access.Address(r), token)
+		if refused != nil {
+			access.WriteError(w, refused)
+			return
+		}
+		existing, err := s.options.Journal.Spaces(r.Context())
+		if err != nil {
+			access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again."))
+			return
+		}
+		// A space without a log has no threads, and is not opened for the search.
+		names = slices.DeleteFunc(expand(patterns, existing), func(name string) bool { return !slices.Contains(existing, name) })
+	}
+	switch {
 	case job != "":
 		s.inOnly(w, r, names, func(w http.ResponseWriter, r *http.Request, v caller) { s.jobOf(w, r, v, job) })
 	case session != "":
@@ -261,28 +281,6 @@ func (s *Server) threadIn(w http.ResponseWriter, r *http.Request, names []string
 	default:
 		access.WriteError(w, access.BadRequest("Several of your spaces have a thread with this id. Select one with space=NAME."))
 	}
-}
-
-// spacesOfRequest lists the spaces to search: the one that the request names,
-// or all that its token is valid for.
-func (s *Server) spacesOfRequest(r *http.Request) ([]string, error) {
-	if name := r.URL.Query().Get("space"); name != "" {
-		return []string{name}, nil
-	}
-	token, _, err := access.TokenFromRequest(r)
-	if err != nil {
-		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN.")
-	}
-	patterns, refused := s.options.Admission.SpacesOf(r.Context(), access.Address(r), token)
-	if refused != nil {
-		return nil, refused
-	}
-	existing, err := s.options.Journal.Spaces(r.Context())
-	if err != nil {
-		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again.")
-	}
-	// A space without a log has no threads, and is not opened for the search.
-	return slices.DeleteFunc(expand(patterns, existing), func(name string) bool { return !slices.Contains(existing, name) }), nil
 }
 
 // pageOf returns the parameters of a page of turns, and the view that it is read from.

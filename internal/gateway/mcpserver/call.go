@@ -5,22 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// addCalls adds the tools that use the tools of other participants.
-func addCalls(server *mcp.Server) {
-	addTool(server, &mcp.Tool{
-		Name: "tools", Annotations: writes(),
-		Description: "Asks a participant which tools it offers, with their schemas. In the result of who, such participants have serves: tools.",
-	}, (*caller).tools)
-	addTool(server, &mcp.Tool{
-		Name:        "call",
-		Description: "Calls a tool of another participant and waits for its answer. If you may not make the call, it is proposed to the other participants.",
-	}, (*caller).call)
-}
 
 // States of a call.
 const (

@@ -48,24 +48,7 @@ func (d *directory) update(ctx context.Context, c *caller, hosts []protocol.Part
 			delete(d.late, host)
 		}
 	}
-	if err := d.addLate(ctx, c); err != nil {
-		return err
-	}
-	if err := d.expire(ctx, c); err != nil {
-		return err
-	}
-	var stale []protocol.ParticipantID
-	for _, host := range hosts {
-		if l := d.lists[host]; l == nil || time.Since(l.At) > listAge {
-			stale = append(stale, host)
-		}
-	}
-	return d.list(ctx, c, stale, wait)
-}
-
-// addLate adds the lists that have arrived since their participants were waited for.
-func (d *directory) addLate(ctx context.Context, c *caller) error {
-	for host, in := range d.late {
+	for host, in := range d.late { // lists that have arrived since their participants were waited for
 		payload, err := c.arrived(ctx, &in)
 		if err != nil {
 			return err
@@ -79,7 +62,16 @@ func (d *directory) addLate(ctx context.Context, c *caller) error {
 			delete(d.lists, host) // it is asked again for all pages
 		}
 	}
-	return nil
+	if err := d.expire(ctx, c); err != nil {
+		return err
+	}
+	var stale []protocol.ParticipantID
+	for _, host := range hosts {
+		if l := d.lists[host]; l == nil || time.Since(l.At) > listAge {
+			stale = append(stale, host)
+		}
+	}
+	return d.list(ctx, c, stale, wait)
 }
 
 // arrived returns the payload of the response to a request to one participant; empty:

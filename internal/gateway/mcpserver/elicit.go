@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -40,24 +39,6 @@ func modesOf(capabilities protocol.Value) (modes []string) {
 		modes = append(modes, "url")
 	}
 	return modes
-}
-
-// startSession returns the id of a session, which has the modes; "": the client needs none.
-func (a *asks) startSession() string {
-	if a.method != "initialize" || len(a.modes) == 0 {
-		return ""
-	}
-	return sessionPrefix + strings.Join(a.modes, ".") + "-" + uuid.NewString()
-}
-
-// sessionModes returns the modes in the id of a session.
-func sessionModes(id string) []string {
-	rest, ok := strings.CutPrefix(id, sessionPrefix)
-	modes, _, _ := strings.Cut(rest, "-")
-	if !ok {
-		return nil
-	}
-	return strings.Split(modes, ".")
 }
 
 // events is a response whose events several goroutines may write.
@@ -151,18 +132,14 @@ func (c *caller) question(ctx context.Context, id string) (*protocol.Envelope, e
 	if !protocol.ValidID(id) {
 		return nil, nil //nolint:nilnil // the id of something else
 	}
-	text, err := c.client.Envelope(ctx, c.space, protocol.ID(id))
+	e, err := c.envelope(ctx, protocol.ID(id))
 	if errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 		return nil, nil //nolint:nilnil // see above
 	}
-	if err != nil {
+	if err != nil || elicit.Asks(e, c.you) == nil {
 		return nil, err
 	}
-	e, err := protocol.DecodeDelivered(text)
-	if err != nil || elicit.Asks(&e, c.you) == nil {
-		return nil, err
-	}
-	return &e, nil
+	return e, nil
 }
 
 // takeAnswer sends the answer that a client has posted, and reports whether the body was one.
@@ -209,19 +186,15 @@ func (r *relayed) resumed() (protocol.ID, cursor, error) {
 	return protocol.ID(id), at, nil
 }
 
-// checkResumed checks that a call goes on with the caller's own request of the same method, to the same
-// participant, of the same name. The state needs no signature: what it names is in the log, and
-// nothing is sent again. After the end of the request it returns the same result.
-func (c *caller) checkResumed(ctx context.Context, r *relayed, id protocol.ID) error {
+// answerResumed sends the answers of a call that goes on with a request. That must be the caller's own, of
+// the same method, to the same participant, of the same name. The state needs no signature: what it names
+// is in the log, and nothing is sent again. After the end of the request it returns the same result.
+func (c *caller) answerResumed(ctx context.Context, r *relayed, id protocol.ID) error {
 	refused := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState: expected the one of the result of this request"}
-	text, err := c.client.Envelope(ctx, c.space, id)
+	e, err := c.envelope(ctx, id)
 	if errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 		return refused
 	}
-	if err != nil {
-		return err
-	}
-	e, err := protocol.DecodeDelivered(text)
 	if err != nil {
 		return err
 	}
@@ -236,11 +209,6 @@ func (c *caller) checkResumed(ctx context.Context, r *relayed, id protocol.ID) e
 			return refused
 		}
 	}
-	return nil
-}
-
-// answerInputs sends the answers that a call has.
-func (c *caller) answerInputs(ctx context.Context) error {
 	for id, answered := range c.asks.inputs.Members {
 		q, err := c.question(ctx, id.Text())
 		if err != nil {

@@ -139,18 +139,6 @@ func relayedOf(host protocol.ParticipantID, method string, req mcp.Request, para
 	return r, nil
 }
 
-// withMeta returns all params.
-func (r *relayed) withMeta() map[string]any {
-	all := make(map[string]any)
-	for name, value := range r.params {
-		all[name] = value
-	}
-	if len(r.meta) > 0 {
-		all["_meta"] = r.meta
-	}
-	return all
-}
-
 // relay sends a request of a client to another participant, and returns its
 // result. A call that the caller may not make is proposed.
 func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
@@ -164,16 +152,17 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 			r.meta[name.Text()] = json.RawMessage(value.Raw())
 		}
 	}
-	e := requestTo(r.host, id, r.method, r.withMeta())
+	params := maps.Clone(r.params)
+	if len(r.meta) > 0 {
+		params["_meta"] = encodeJSON(r.meta)
+	}
+	e := requestTo(r.host, id, r.method, params)
 	wait := func(ctx context.Context, note func(*protocol.Envelope)) (*protocol.Envelope, cursor, error) {
 		return c.ask(ctx, &e, key, note, c.longest())
 	}
 	resumed, from, err := r.resumed()
 	if err == nil && resumed != "" {
-		err = c.checkResumed(ctx, r, resumed)
-		if err == nil {
-			err = c.answerInputs(ctx)
-		}
+		err = c.answerResumed(ctx, r, resumed)
 		e.ID = resumed
 		wait = func(ctx context.Context, note func(*protocol.Envelope)) (*protocol.Envelope, cursor, error) {
 			in := &inquiry{ids: []protocol.ID{e.ID}, to: e.To, at: from, note: note}

@@ -155,14 +155,23 @@ func (l *listener) envelope(ctx context.Context, e *protocol.Envelope) {
 	if e.Kind == protocol.KindMCPResponse && e.AddressedTo(l.c.you) && l.c.of == "" && l.c.server.view(l.c).awaits(e.From) {
 		l.tools(ctx)
 	}
-	thread := ""
+	closes := e.Kind.ClosesContext()
+	changed := map[string]bool{contextsURI: e.Kind == protocol.KindReasoningStart || closes}
+	switch e.Kind {
+	case protocol.KindMCPRequest:
+		changed[proposalsURI] = len(e.Correlation.IDs) > 0 // it settles a proposal
+	case protocol.KindMCPProposal, protocol.KindMCPWithdraw, protocol.KindMCPReject:
+		changed[proposalsURI] = true
+	default:
+		changed[proposalsURI] = closes
+	}
 	if slices.ContainsFunc(l.want.ResourceSubscriptions, func(uri string) bool { return strings.HasPrefix(uri, threadsURI) }) {
 		if of, err := l.c.client.TurnOf(ctx, l.c.space, e.ID); err == nil {
-			thread = threadsURI + string(of.ThreadID)
+			changed[threadsURI+string(of.ThreadID)] = true
 		}
 	}
 	for _, uri := range l.want.ResourceSubscriptions {
-		if uri == thread || concerns(uri, e) {
+		if changed[uri] {
 			l.updated(ctx, uri)
 		}
 	}
@@ -173,18 +182,6 @@ func (l *listener) envelope(ctx context.Context, e *protocol.Envelope) {
 func (l *listener) updated(ctx context.Context, uri string) {
 	l.c.Release()
 	_ = l.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it returns nil
-}
-
-// concerns reports whether an envelope changes the contexts or the proposals.
-func concerns(uri string, e *protocol.Envelope) bool {
-	switch {
-	case uri == contextsURI:
-		return e.Kind == protocol.KindReasoningStart || e.Kind.ClosesContext()
-	case uri == proposalsURI:
-		settles := e.Kind == protocol.KindMCPRequest && len(e.Correlation.IDs) > 0
-		return settles || e.Kind == protocol.KindMCPProposal || e.Kind == protocol.KindMCPWithdraw || e.Kind == protocol.KindMCPReject || e.Kind.ClosesContext()
-	}
-	return false
 }
 
 // tools brings the tools of the server up to date.

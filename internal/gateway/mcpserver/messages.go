@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,6 +144,16 @@ func (c *caller) page(ctx context.Context, q api.EnvelopeQuery) (*api.Envelopes,
 	return page, err
 }
 
+// envelope reads an envelope that the caller may see.
+func (c *caller) envelope(ctx context.Context, id protocol.ID) (*protocol.Envelope, error) {
+	text, err := c.client.Envelope(ctx, c.space, id)
+	if err != nil {
+		return nil, err
+	}
+	e, err := protocol.DecodeDelivered(text)
+	return &e, err
+}
+
 func (c *caller) message(e *protocol.Envelope) message {
 	m := message{
 		ID: string(e.ID), From: string(e.From), Trust: c.trust(e.From), Kind: string(e.Kind),
@@ -158,7 +169,12 @@ func (c *caller) message(e *protocol.Envelope) message {
 	if e.Kind == protocol.KindMCPProposal { // an approval is about all of the call
 		most = maxTexts
 	}
-	m.Text, m.Omitted = bounded(textOf(e), most)
+	text := string(e.Payload) // of an envelope that has more than a text
+	if e.Kind == protocol.KindChat || e.Kind.IsReasoning() {
+		payload := e.ParsePayload()
+		text = cmp.Or(payload.Get("message").Text(), payload.Get("content").Text(), text)
+	}
+	m.Text, m.Omitted = bounded(text, most)
 	return m
 }
 
@@ -171,20 +187,6 @@ func (c *caller) trust(from protocol.ParticipantID) string {
 		return "gateway"
 	}
 	return "participant"
-}
-
-// textOf returns the text of an envelope; of one that has more than a text, the
-// payload.
-func textOf(e *protocol.Envelope) string {
-	payload := e.ParsePayload()
-	if e.Kind == protocol.KindChat || e.Kind.IsReasoning() {
-		for _, field := range []string{"message", "content"} {
-			if text := payload.Get(field).Text(); text != "" {
-				return text
-			}
-		}
-	}
-	return string(e.Payload)
 }
 
 // bounded cuts a text, and returns how many bytes are missing.

@@ -25,28 +25,6 @@ const (
 	maxContexts  = 256
 )
 
-// addResources adds conversations, open contexts and pending proposals.
-func addResources(server *mcp.Server) {
-	server.AddResourceTemplate(&mcp.ResourceTemplate{
-		Name: "thread", URITemplate: threadsURI + "{id}", MIMEType: "text/markdown",
-		Description: "A conversation with its reasoning; the id is that of its first message. " + notice,
-	}, resource("text/markdown", (*caller).thread))
-	server.AddResource(&mcp.Resource{
-		Name: "open contexts", URI: contextsURI, MIMEType: "application/json", Description: "Reasoning that is not closed. " + notice,
-	}, resource("application/json", (*caller).openContexts))
-	server.AddResource(&mcp.Resource{
-		Name: "pending proposals", URI: proposalsURI, MIMEType: "application/json", Description: "The newest proposed calls without a decision. " + notice,
-	}, resource("application/json", (*caller).pendingProposals))
-}
-
-// subscribable returns an error if there is no such resource to subscribe to.
-func subscribable(uri string) error {
-	if id, ok := strings.CutPrefix(uri, threadsURI); ok && protocol.ValidID(id) || uri == contextsURI || uri == proposalsURI {
-		return nil
-	}
-	return mcp.ResourceNotFoundError(uri)
-}
-
 // resource returns the handler of a resource.
 func resource(mime string, read func(c *caller, ctx context.Context, uri string) (string, error)) mcp.ResourceHandler {
 	return func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -134,13 +112,4 @@ var prompts = []struct{ name, description, text string }{
 	{"catch_up", "Summarizes what happened in the space", `Use "who" and "read" to find out what happened in this space. Summarize for me who is there, what was decided, which questions and proposals are open, and what concerns me. Name the sender of each statement. Send nothing.`},
 	{"review", "Reviews the newest conclusion or proposal of the others", `Read the newest conclusions and pending proposals in this space with "read". Check the most important one: its evidence, its arguments and its risks. Publish your reasoning with "think" and your judgment with "say", as a reply. Decide about no proposal without asking me.`},
 	{"debate", "Debates a question with the other participants", `Ask me for the question. Publish your position with "say", then "wait" for the others, answer their strongest argument, and revise your position if it convinces you. Stop after five rounds, and summarize for me on what the participants agree.`},
-}
-
-// addPrompts adds the prompts.
-func addPrompts(server *mcp.Server) {
-	for _, p := range prompts {
-		server.AddPrompt(&mcp.Prompt{Name: p.name, Description: p.description}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Description: p.description, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: p.text}}}}, nil
-		})
-	}
 }

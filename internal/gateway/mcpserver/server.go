@@ -13,9 +13,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
@@ -138,8 +140,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if id := c.asks.startSession(); id != "" {
-		w.Header().Set(sessionHeader, id)
+	if c.asks.method == "initialize" && len(c.asks.modes) > 0 {
+		w.Header().Set(sessionHeader, sessionPrefix+strings.Join(c.asks.modes, ".")+"-"+uuid.NewString())
 	}
 	c.events = &events{ResponseWriter: w}
 	w = &faults{ResponseWriter: c.events, id: c.asks.id}
@@ -167,7 +169,11 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 	c := &caller{server: s, door: q, client: q.Client, space: space, you: you, of: protocol.ParticipantID(of)}
 	c.asks, q.Body = asksOf(q.Body)
 	if !c.asks.sessionless && c.asks.batch == 0 && c.asks.method != "initialize" {
-		c.asks.modes = sessionModes(r.Header.Get(sessionHeader))
+		c.asks.modes = nil
+		if session, ours := strings.CutPrefix(r.Header.Get(sessionHeader), sessionPrefix); ours {
+			modes, _, _ := strings.Cut(session, "-")
+			c.asks.modes = strings.Split(modes, ".")
+		}
 	}
 	if c.asks.batch > maxBatch {
 		return nil, access.BadRequest(fmt.Sprintf("A batch has at most %d messages; send them one by one.", maxBatch))

@@ -152,10 +152,19 @@ func (c *caller) serverOf(s *shown) *mcp.Server {
 	server := mcp.NewServer(about, &mcp.ServerOptions{
 		Instructions: text, Capabilities: s.about.Capabilities, SetCacheable: private,
 		SubscribeHandler: func(ctx context.Context, r *mcp.SubscribeRequest) error {
-			return callerOf(ctx).subscribe(ctx, "resources/subscribe", r, r.Params)
+			c := callerOf(ctx)
+			relayed, err := relayedOf(c.of, "resources/subscribe", r, r.Params)
+			if err == nil {
+				_, err = c.relay(ctx, relayed)
+			}
+			return err
 		},
 		UnsubscribeHandler: func(ctx context.Context, r *mcp.UnsubscribeRequest) error {
-			return callerOf(ctx).unsubscribe(ctx, r.Params)
+			c := callerOf(ctx)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTimeout) // the request has ended
+			defer cancel()
+			_, err := c.door.Send(ctx, c.space, requestTo(c.of, "", "resources/unsubscribe", map[string]any{"uri": r.Params.URI}))
+			return err // the response is not awaited
 		},
 	})
 	server.AddReceivingMiddleware(relayAll)
@@ -215,23 +224,4 @@ func withLegalNames(list json.RawMessage) json.RawMessage {
 	}
 	fields["tools"] = encodeJSON(tools)
 	return encodeJSON(fields)
-}
-
-// subscribe subscribes to a resource of the participant.
-func (c *caller) subscribe(ctx context.Context, method string, req mcp.Request, p mcp.Params) error {
-	r, err := relayedOf(c.of, method, req, p)
-	if err != nil {
-		return err
-	}
-	_, err = c.relay(ctx, r)
-	return err
-}
-
-// unsubscribe ends a subscription. The request has ended then, and the response
-// is not awaited.
-func (c *caller) unsubscribe(ctx context.Context, p *mcp.UnsubscribeParams) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTimeout)
-	defer cancel()
-	_, err := c.door.Send(ctx, c.space, requestTo(c.of, "", "resources/unsubscribe", map[string]any{"uri": p.URI}))
-	return err
 }

@@ -7,31 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// addTalk adds the tools of a conversation.
-func addTalk(server *mcp.Server) {
-	addTool(server, &mcp.Tool{
-		Name: "say", Annotations: writes(),
-		Description: "Sends a message to the space, or only to some participants. Returns its id and a cursor for wait.",
-	}, (*caller).say)
-	addTool(server, &mcp.Tool{
-		Name: "read", Annotations: reads(),
-		Description: "Returns what was said: the newest messages, or the ones after a cursor.",
-	}, (*caller).read)
-	addTool(server, &mcp.Tool{
-		Name: "wait", Annotations: reads(),
-		Description: "Waits until another participant says something after a cursor, and returns it. Without a result in time there are no messages; call it again with the new cursor.",
-	}, (*caller).wait)
-	addTool(server, &mcp.Tool{
-		Name: "who", Annotations: reads(),
-		Description: "Lists the connected participants with their capabilities, and recent questions without an answer.",
-	}, (*caller).who)
-}
 
 type sayInput struct {
 	Message string   `json:"message" jsonschema:"plain text or Markdown"`

@@ -6,19 +6,9 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// addThink adds the tool that publishes reasoning.
-func addThink(server *mcp.Server) {
-	addTool(server, &mcp.Tool{
-		Name: "think", Annotations: writes(),
-		Description: "Publishes your reasoning. open begins a context and returns it; step adds a thought to it; conclude or cancel closes it. " +
-			"Open a context before you work on a question, with reply_to, so that others see who works on it.",
-	}, (*caller).think)
-}
 
 type thinkInput struct {
 	Action     string   `json:"action" jsonschema:"open, step, conclude or cancel"`

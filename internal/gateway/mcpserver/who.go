@@ -8,7 +8,6 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of the questions that who lists.
@@ -64,7 +63,11 @@ func (c *caller) who(ctx context.Context, _ whoInput) (*whoResult, error) {
 		size += len(m.Description)
 		for _, raw := range present[i].Capabilities {
 			size += len(raw)
-			m.Capabilities = append(m.Capabilities, capabilityText(raw))
+			var text string
+			if json.Unmarshal(raw, &text) != nil {
+				text = string(raw) // an object
+			}
+			m.Capabilities = append(m.Capabilities, text)
 		}
 		out.Present = append(out.Present, m)
 	}
@@ -73,37 +76,21 @@ func (c *caller) who(ctx context.Context, _ whoInput) (*whoResult, error) {
 		return nil, err
 	}
 	for i := range threads.Threads {
-		open, err := c.openTurns(ctx, threads.Threads[i].ThreadID)
-		if err != nil && !errors.Is(err, adapter.ErrResponseTooLong) {
-			return nil, err
-		}
-		out.Questions = append(out.Questions, open...)
-	}
-	return out, nil
-}
-
-// capabilityText returns the text of a JSON string, and other JSON unchanged.
-func capabilityText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
-// openTurns returns the newest turns of a thread that have no answer.
-func (c *caller) openTurns(ctx context.Context, thread protocol.ID) (list []question, err error) {
-	h, err := c.client.History(ctx, c.space, thread, api.Page{Limit: maxTurns})
-	if err != nil {
-		return nil, err
-	}
-	for i := range h.Turns {
-		t := &h.Turns[i]
-		if !slices.Contains([]string{api.TurnPending, api.TurnProcessing}, t.State) {
+		h, err := c.client.History(ctx, c.space, threads.Threads[i].ThreadID, api.Page{Limit: maxTurns})
+		if errors.Is(err, adapter.ErrResponseTooLong) {
 			continue
 		}
-		text, _ := bounded(t.UserInput, maxQuestion)
-		list = append(list, question{ID: string(t.MessageID), From: string(t.From), Trust: c.trust(t.From), State: t.State, Text: text})
+		if err != nil {
+			return nil, err
+		}
+		for i := range h.Turns {
+			t := &h.Turns[i]
+			if !slices.Contains([]string{api.TurnPending, api.TurnProcessing}, t.State) {
+				continue
+			}
+			text, _ := bounded(t.UserInput, maxQuestion)
+			out.Questions = append(out.Questions, question{ID: string(t.MessageID), From: string(t.From), Trust: c.trust(t.From), State: t.State, Text: text})
+		}
 	}
-	return list, nil
+	return out, nil
 }
