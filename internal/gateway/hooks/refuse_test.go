@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -91,6 +92,38 @@ func TestServer_FailsClosed(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// An agent that disconnects while its proposal is published leaves none that waits for a decision.
+func TestServer_AgentGoneAtProposal(t *testing.T) {
+	ctx, hangUp := context.WithCancel(t.Context())
+	var kinds []protocol.Kind
+	s := New(Options{Logger: slog.New(slog.DiscardHandler), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Meup-Next", "0") // a page without envelopes
+			if !strings.HasSuffix(r.URL.Path, "/envelopes") {
+				access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There is no such envelope."))
+			}
+			return
+		}
+		var e protocol.Envelope
+		if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
+			t.Error(err)
+		}
+		kinds = append(kinds, e.Kind)
+		if e.Kind == protocol.KindMCPProposal {
+			hangUp()
+		}
+		_ = json.NewEncoder(w).Encode(api.Receipt{ID: e.ID, Seq: protocol.Seq(len(kinds))})
+	})})
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+	r.SetPathValue("program", "claude")
+	r.SetPathValue("space", "lab")
+	r.Header.Set("Authorization", "Bearer t")
+	s.Serve(httptest.NewRecorder(), r, Caller{ID: "claude", Space: openSpace{}, Release: func() {}}, []byte(`{"hook_event_name":"PermissionRequest","session_id":"s","tool_name":"Bash","tool_input":{"command":"x"}}`))
+	if !slices.Contains(kinds, protocol.KindMCPProposal) || kinds[len(kinds)-1] != protocol.KindMCPWithdraw {
+		t.Errorf("it published %v, want a proposal and its withdrawal", kinds)
 	}
 }
 

@@ -349,7 +349,8 @@ func (h *hook) propose(id string, c *call, wait time.Duration) (out *decision, w
 	if c.thought != "" {
 		p.Correlation = protocol.CorrelateTo(c.thought)
 	}
-	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+	// Also if the agent disconnects meanwhile: otherwise it would not be known that there is a proposal to withdraw.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), hookTimeout)
 	defer cancel()
 	at, err := h.publish(ctx, p)
 	if refused(err, protocol.CodeCapabilityViolation) {
