@@ -207,7 +207,8 @@ func (m *Matcher) matchContext(c ContextPath) bool {
 func ParseFilter(v Value) (Filter, error) {
 	var f Filter
 	for k, x := range v.Members {
-		key, ok := k.Text(), false
+		key := k.Text()
+		var ok bool
 		switch key {
 		case "contexts":
 			f.Contexts, ok = texts[string](x)

@@ -24,19 +24,22 @@ func askIn(t *testing.T, c *api.Client, numbers ...int) {
 		if n > 1 {
 			e.Correlation = protocol.CorrelateTo(protocol.ID(fmt.Sprint("q", n-1)))
 		}
-		if _, err := c.Send(t.Context(), "lab", e); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Eventually(t, "a question is admitted", func() bool {
+			_, err := c.Send(t.Context(), "lab", e)
+			return !slow(t, err)
+		})
 	}
 }
 
 // wantTurns requires that these are the last turns of the thread.
 func wantTurns(t *testing.T, c *api.Client, numbers ...int) {
 	t.Helper()
-	h, err := c.History(t.Context(), "lab", "q1", api.Page{Limit: len(numbers)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var h *api.History
+	testkit.Eventually(t, "the thread is read", func() bool {
+		var err error
+		h, err = c.History(t.Context(), "lab", "q1", api.Page{Limit: len(numbers)})
+		return !slow(t, err)
+	})
 	var got []int
 	for _, turn := range h.Turns {
 		got = append(got, turn.TurnNumber)
@@ -50,10 +53,16 @@ func wantTurns(t *testing.T, c *api.Client, numbers ...int) {
 func isEmpty(t *testing.T, c *api.Client) bool {
 	t.Helper()
 	page, err := c.Envelopes(t.Context(), "lab", api.EnvelopeQuery{})
-	if err != nil && protocol.AsError(err).Code != protocol.CodeUnavailable { // NATS may be slow for a moment
+	return !slow(t, err) && len(page.Envelopes) == 0
+}
+
+// slow reports whether an error asks to try again: NATS may be slow for a moment. Another one ends the test.
+func slow(t *testing.T, err error) bool {
+	t.Helper()
+	if err != nil && protocol.AsError(err).Code != protocol.CodeUnavailable {
 		t.Fatal(err)
 	}
-	return err == nil && len(page.Envelopes) == 0
+	return err != nil
 }
 
 // TestRetention_LostIndex: after retention has dropped a thread and the folder of the

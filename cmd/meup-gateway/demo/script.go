@@ -121,8 +121,8 @@ func plannerLines() script {
 			},
 			func(steps []contextwindow.Record) planner.Decision {
 				checked, published, text := steps[0].Results, steps[2].Results[0], steps[3].Results[0]
-				answer := fmt.Sprintf("**Version 2.4 is announced**, in `%s`:\n\n> %s\n\n| checked | result |\n|---|---|\n| checklist | %s |\n| error rates | %s |\n| limits | clients keep their connection |\n\n%s",
-					strings.TrimSpace(published.Text), strings.TrimSpace(outcome(text)), openPoints(checked[0]), finding(checked[2]), whatNext)
+				answer := fmt.Sprintf("**Version 2.4 is announced**, in %s:\n\n> %s\n\n| checked | result |\n|---|---|\n| checklist | %s |\n| error rates | %s |\n| limits | clients keep their connection |\n\n%s",
+					"`"+strings.TrimSpace(published.Text)+"`", strings.TrimSpace(outcome(text)), openPoints(checked[0]), finding(checked[2]), whatNext)
 				return finish(answer, "Version 2.4 is announced, as you approved it.", 0.95)
 			},
 		},

@@ -70,12 +70,14 @@ func decode(body []byte, responses bool, admit func(*input) error) (*input, erro
 		in.label(name, root.Get(name).Text())
 	}
 	if !responses {
-		return in, in.readMessages("messages", root.Get("messages"))
+		err := in.readMessages("messages", root.Get("messages"))
+		return in, err
 	}
 	in.previous = root.Get("previous_response_id").Text()
 	list := root.Get("input")
 	if list.Type() != protocol.TypeString {
-		return in, in.readMessages("input", list)
+		err := in.readMessages("input", list)
+		return in, err
 	}
 	in.text = list.Text()
 	in.first, in.alone, in.same = in.text, true, string(list.Raw())

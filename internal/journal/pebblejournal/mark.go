@@ -209,13 +209,6 @@ func (j *Journal) syncMark(ctx context.Context) {
 	}
 }
 
-func (j *Journal) closeMark() error {
-	if err := j.mark.close(); err != nil && j.Ready() == nil {
-		return fmt.Errorf("close the mark of acknowledged entries: %w", err)
-	}
-	return nil
-}
-
 // mark is a small file next to the store with the number of entries that were
 // ever acknowledged. It is written after each synced commit and before Append
 // returns, so it never exceeds the number in the store, unless the store lost a

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
@@ -350,4 +351,20 @@ func TestJournal_ManySpaces(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	wantIDs(t, "first space", idsOf(read(t, j, "space-0")), "a", "b", "c")
+}
+
+// The failure to close the mark is reported, unless the journal had failed before.
+func TestClose_MarkFails(t *testing.T) {
+	for _, failed := range []bool{false, true} {
+		var d disk
+		j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d), RetryAfter: time.Hour})
+		j.one("lab", "before")
+		d.fail(full)
+		if failed {
+			j.one("lab", "refused")
+		}
+		if err := j.Close(); failed == (err != nil && strings.Contains(err.Error(), "close the mark")) {
+			t.Errorf("failed before: %t; Close = %v", failed, err)
+		}
+	}
 }

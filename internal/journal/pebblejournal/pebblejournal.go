@@ -249,6 +249,7 @@ func (j *Journal) Ready() error {
 
 // Close implements [journal.Journal]. It first completes every earlier Append.
 func (j *Journal) Close() error {
+	failed := j.Ready() // its cause was reported
 	j.mu.Lock()
 	again := j.closed
 	j.closed = true
@@ -260,7 +261,11 @@ func (j *Journal) Close() error {
 	}
 	j.running.Wait()
 	_ = j.checkPlace() // or Close writes into another log
-	return errors.Join(j.closeMark(), j.db.Close())
+	err := j.mark.close()
+	if err == nil || failed != nil {
+		return j.db.Close()
+	}
+	return errors.Join(fmt.Errorf("close the mark of acknowledged entries: %w", err), j.db.Close())
 }
 
 // head is the part of a space's state that readers use.

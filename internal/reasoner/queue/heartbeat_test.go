@@ -16,6 +16,7 @@ import (
 func TestLease_SlowResults(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	awaitExtended := s.extensions()
 	begun, ended := make(chan struct{}, 4), make(chan error, 4)
 	s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) { o.Drain = time.Millisecond }, shortLease)
 	for _, id := range []string{"a", "b"} {
@@ -35,15 +36,29 @@ func TestLease_SlowResults(t *testing.T) {
 	if err := s.js().DeleteStream(t.Context(), names.ResultsStream()); err != nil {
 		t.Fatal(err)
 	}
-	for range 6 {
-		receive(t, "a question", asked)
+	receive(t, "a question", asked)
+	awaitExtended(8) // of two jobs
+}
+
+// extensions returns a function that waits until the leases of jobs were extended so many times,
+// which a worker does each third of AckWait.
+func (s *site) extensions() (await func(n int)) {
+	s.t.Helper()
+	acks := make(chan *nats.Msg, 1024)
+	nc := s.conn()
+	if _, err := nc.ChanSubscribe("$JS.ACK."+names.JobsStream()+".>", acks); err != nil {
+		s.t.Fatal(err)
 	}
-	consumer, err := s.js().Consumer(t.Context(), names.JobsStream(), "workers")
-	if err != nil {
-		t.Fatal(err)
+	if err := nc.Flush(); err != nil {
+		s.t.Fatal(err)
 	}
-	if n := consumer.CachedInfo().NumRedelivered; n != 0 {
-		t.Errorf("%d jobs went to other workers", n)
+	return func(n int) {
+		s.t.Helper()
+		for n > 0 {
+			if string(receive(s.t, "the lease is extended", acks).Data) == "+WPI" {
+				n--
+			}
+		}
 	}
 }
 

@@ -295,7 +295,7 @@ func (b *batch) check(ctx context.Context, p *candidate) error {
 	}
 	switch e.Kind {
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
-		if err := b.checkArguments(ctx, p); err != nil {
+		if err := b.checkToolSchema(ctx, p); err != nil {
 			return err
 		}
 	case protocol.KindReviewerDemote:

@@ -215,6 +215,3 @@ func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.E
 		}
 	}
 }
-
-// reviewTimeout bounds the wait for a result, for which the next proposal waits.
-const reviewTimeout = 10 * time.Second

@@ -121,7 +121,7 @@ func (c *conversation) dial(ctx context.Context, path string, a connectOptions) 
 	}
 	p := &peer{ws: ws, raw: raw, acks: make(map[string]bool), frames: make(chan []byte, maxFrames)}
 	ws.SetReadLimit(64 << 20)
-	go func() { // ends with the connection, which the end of the script cuts
+	go func() { //nolint:gosec // it outlives ctx: it ends with the connection, which the end of the script cuts
 		defer close(p.frames)
 		for {
 			typ, frame, err := ws.Read(context.Background())

@@ -7,9 +7,9 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// checkArguments checks the arguments of a call, or of a proposed one, with the input schema of
+// checkToolSchema checks the arguments of a call, or of a proposed one, with the input schema of
 // the tool, if it is known, and charges the work to the sender.
-func (b *batch) checkArguments(ctx context.Context, p *candidate) error {
+func (b *batch) checkToolSchema(ctx context.Context, p *candidate) error {
 	if b.calledTool(p) == nil {
 		return nil
 	}
