@@ -165,8 +165,8 @@ func thought() []byte {
 	return []byte(head + strings.Repeat("some words ", 40)[:400-len(head)-len(tail)] + tail)
 }
 
-// steady warms up, measures the load for the configured time, and waits until
-// everything has arrived.
+// steady warms up, measures the load for the configured time, or until something was delivered
+// by a server that is slow at first, and waits until everything has arrived.
 func (cr *crowd) steady(s *process, o *options, name string, frame []byte, window int) (span, int, int, error) {
 	frames := cr.conns[0].encode(frame, window)
 	if err := cr.talk(frames, window, after(o.warmUp)); err != nil {
@@ -174,7 +174,10 @@ func (cr *crowd) steady(s *process, o *options, name string, frame []byte, windo
 	}
 	delivered, sent := cr.delivered, cr.sent
 	profile := s.profileInto(o.profileFile(name), o.seconds)
-	p, err := s.measure(func() error { return cr.talk(frames, window, after(o.seconds)) })
+	over, late := after(o.seconds), after(o.seconds+time.Minute)
+	p, err := s.measure(func() error {
+		return cr.talk(frames, window, func() bool { return over() && (cr.delivered > delivered || late()) })
+	})
 	delivered, sent = cr.delivered-delivered, cr.sent-sent
 	err = errors.Join(err, cr.drain(cr.visit), <-profile)
 	if err == nil && delivered == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net/url"
 	"os"
@@ -64,58 +65,9 @@ only by a capability for mcp.request that has the participant's own id in to.`,
   meup-agent acp --cmd 'gemini --acp' --env GEMINI_API_KEY --max-tokens 200000 \
     --gateway ws://localhost:8080/ws --space lab`,
 		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runACP(c.Context(), &f) },
 	}
 	f.register(c.Flags())
-	// The agent program starts before the participant joins, which may then receive questions
-	// immediately.
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := f.check(); err != nil {
-			return err
-		}
-		ctx := c.Context()
-		return f.start(ctx, func(token string, servers []mcptools.Server, log *slog.Logger) error {
-			own := serversOf(servers)
-			o := acp.Options{
-				Command: f.words, Dir: f.dir, Env: mcptools.Environment(f.env...), Mode: f.mode, MCPServers: own, ProposalTimeout: f.proposalTimeout,
-				IdleTimeout: f.idleTimeout, StartTimeout: f.startTimeout, GrantTime: f.grantTime, MaxCost: f.maxCost, MaxTokens: f.maxTokens,
-				MaxSessions: f.sessions, Version: program.Version(version), Log: log,
-			}
-			history, err := openHistory(f.gateway, token)
-			if err != nil {
-				return err
-			}
-			defer history.Close()
-			if f.spaceTools == "auto" {
-				overHTTP, overStdio, err := f.spaceServer(token)
-				if err != nil {
-					return err
-				}
-				o.HTTPServers = slices.Concat(own, []any{overHTTP})
-				if overStdio == nil {
-					log.Info("the program meup is not installed: an agent that does not support MCP over HTTP gets no tools of the space")
-				} else {
-					o.MCPServers = slices.Concat(own, []any{overStdio})
-				}
-			}
-			solver, err := acp.Start(ctx, o)
-			if err != nil {
-				return err
-			}
-			defer solver.Close()
-			c, err := f.dial(ctx, token, log, client.Options{})
-			if err != nil {
-				return err
-			}
-			defer func() { _ = c.Close() }()
-			participant.WarnMissing(log, c.Welcome().You.Capabilities, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
-			log.Info("agent program started", "name", solver.Name(), "dir", f.dir)
-			return agent.New(agent.Options{
-				Space: c, Solver: solver, Approach: strings.TrimSpace("acp " + solver.Name()), Name: f.name, Answer: intake.Mode(f.answer),
-				CatchUp: intake.CatchUp(f.catchUp), History: history, ShowThinking: true, OwnToolsOnly: true, MaxQuestions: f.questions,
-				MaxHops: f.maxHops, Logger: log,
-			}).Run(ctx)
-		})
-	}
 	return c
 }
 
@@ -179,6 +131,56 @@ func (f *acpFlags) check() error {
 		return program.Usagef("--dir %s: expected a folder", f.dir)
 	}
 	return nil
+}
+
+// runACP starts the agent, joins, and answers until ctx ends. The agent starts first: a
+// member may receive questions immediately.
+func runACP(ctx context.Context, f *acpFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	return f.start(ctx, func(token string, servers []mcptools.Server, log *slog.Logger) error {
+		own := serversOf(servers)
+		o := acp.Options{
+			Command: f.words, Dir: f.dir, Env: mcptools.Environment(f.env...), Mode: f.mode, MCPServers: own, ProposalTimeout: f.proposalTimeout,
+			IdleTimeout: f.idleTimeout, StartTimeout: f.startTimeout, GrantTime: f.grantTime, MaxCost: f.maxCost, MaxTokens: f.maxTokens,
+			MaxSessions: f.sessions, Version: program.Version(version), Log: log,
+		}
+		history, err := openHistory(f.gateway, token)
+		if err != nil {
+			return err
+		}
+		defer history.Close()
+		if f.spaceTools == "auto" {
+			overHTTP, overStdio, err := f.spaceServer(token)
+			if err != nil {
+				return err
+			}
+			o.HTTPServers = slices.Concat(own, []any{overHTTP})
+			if overStdio == nil {
+				log.Info("the program meup is not installed: an agent that does not support MCP over HTTP gets no tools of the space")
+			} else {
+				o.MCPServers = slices.Concat(own, []any{overStdio})
+			}
+		}
+		solver, err := acp.Start(ctx, o)
+		if err != nil {
+			return err
+		}
+		defer solver.Close()
+		c, err := f.dial(ctx, token, log, client.Options{})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		participant.WarnMissing(log, c.Welcome().You.Capabilities, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
+		log.Info("agent program started", "name", solver.Name(), "dir", f.dir)
+		return agent.New(agent.Options{
+			Space: c, Solver: solver, Approach: strings.TrimSpace("acp " + solver.Name()), Name: f.name, Answer: intake.Mode(f.answer),
+			CatchUp: intake.CatchUp(f.catchUp), History: history, ShowThinking: true, OwnToolsOnly: true, MaxQuestions: f.questions,
+			MaxHops: f.maxHops, Logger: log,
+		}).Run(ctx)
+	})
 }
 
 // variable is an environment variable or a header in session/new.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -47,59 +48,9 @@ participant.status; to record tools, mcp.proposal and
     --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs'
   meup-agent bridge --gateway https://example.org --space lab --mcp-http http://localhost:9000/mcp`,
 		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runBridge(c.Context(), &f) },
 	}
 	f.register(c.Flags())
-	// The server starts before the participant joins, which may then receive requests
-	// immediately.
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := f.check(); err != nil {
-			return err
-		}
-		ctx := c.Context()
-		return f.start(ctx, func(token string, servers []mcptools.Server, log *slog.Logger) error {
-			notices := bridge.NewNotices()
-			options := mcptools.Options{
-				CallTimeout: f.toolTimeout, MaxCallTimeout: f.toolMaxTimeout, Version: program.Version(version), Logger: log,
-				OnNotice: notices.Put, OnRestart: notices.Restarted,
-			}
-			if f.answerTimeout > 0 {
-				options.OnElicit = bridge.Elicit
-			}
-			set, err := mcptools.Start(ctx, servers, options)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = set.Close() }()
-			c, err := f.dial(ctx, token, log, client.Options{
-				NoEcho: true, ServesTools: true,
-				// The bridge needs no conversation. Requests to it, and envelopes that
-				// refer to them, pass every filter.
-				Filter: protocol.Filter{Kinds: []string{"participant.*"}},
-			})
-			if err != nil {
-				return err
-			}
-			defer func() { _ = c.Close() }()
-			participant.WarnMissing(log, c.Welcome().You.Capabilities, participant.HostNeeds...)
-			history, err := openHistory(f.gateway, token)
-			if err != nil {
-				return err
-			}
-			defer history.Close()
-			var pins *bridge.Pins
-			switch held := c.Welcome().You.Capabilities; {
-			case f.noPins:
-			case f.pinTools || participant.MayAllow(held, protocol.KindCapabilityGrant):
-				pins = bridge.NewPins(bridge.PinOptions{Space: c, History: history, Required: f.pinTools, Logger: log})
-				participant.WarnMissing(log, held, pinNeeds...)
-			default:
-				log.Info("tools are not pinned: changed ones are offered at once; the capabilities mcp.proposal and capability.grant to itself pin them")
-			}
-			return bridge.New(bridge.Options{
-				Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, AnswerTimeout: f.answerTimeout, History: history, Version: program.Version(version), Logger: log,
-			}).Run(ctx)
-		})
-	}
 	return c
 }
 
@@ -138,6 +89,57 @@ func (f *bridgeFlags) check() error {
 		return program.Usagef("one bridge is for one server: start another bridge for the other server")
 	}
 	return nil
+}
+
+// runBridge starts the server, joins, and answers until ctx ends. The server
+// starts first: a member may receive requests immediately.
+func runBridge(ctx context.Context, f *bridgeFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	return f.start(ctx, func(token string, servers []mcptools.Server, log *slog.Logger) error {
+		notices := bridge.NewNotices()
+		options := mcptools.Options{
+			CallTimeout: f.toolTimeout, MaxCallTimeout: f.toolMaxTimeout, Version: program.Version(version), Logger: log,
+			OnNotice: notices.Put, OnRestart: notices.Restarted,
+		}
+		if f.answerTimeout > 0 {
+			options.OnElicit = bridge.Elicit
+		}
+		set, err := mcptools.Start(ctx, servers, options)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = set.Close() }()
+		c, err := f.dial(ctx, token, log, client.Options{
+			NoEcho: true, ServesTools: true,
+			// The bridge needs no conversation. Requests to it, and envelopes that
+			// refer to them, pass every filter.
+			Filter: protocol.Filter{Kinds: []string{"participant.*"}},
+		})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		participant.WarnMissing(log, c.Welcome().You.Capabilities, participant.HostNeeds...)
+		history, err := openHistory(f.gateway, token)
+		if err != nil {
+			return err
+		}
+		defer history.Close()
+		var pins *bridge.Pins
+		switch held := c.Welcome().You.Capabilities; {
+		case f.noPins:
+		case f.pinTools || participant.MayAllow(held, protocol.KindCapabilityGrant):
+			pins = bridge.NewPins(bridge.PinOptions{Space: c, History: history, Required: f.pinTools, Logger: log})
+			participant.WarnMissing(log, held, pinNeeds...)
+		default:
+			log.Info("tools are not pinned: changed ones are offered at once; the capabilities mcp.proposal and capability.grant to itself pin them")
+		}
+		return bridge.New(bridge.Options{
+			Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, AnswerTimeout: f.answerTimeout, History: history, Version: program.Version(version), Logger: log,
+		}).Run(ctx)
+	})
 }
 
 // pinNeeds are the needs of a bridge that pins tools.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -49,51 +50,9 @@ capabilities mcp.opinion and observe, and decide, to decide.`,
   meup-agent review --gateway http://localhost:8080 --space lab --rules rules.yaml \
     --model ollama:qwen3 --root /home/alice/repo`,
 		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runReview(c.Context(), &f) },
 	}
 	f.register(c.Flags())
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := f.check(); err != nil {
-			return err
-		}
-		ctx := c.Context()
-		return f.start(ctx, func(token string, log *slog.Logger) error {
-			options := review.Options{
-				Key: []byte(token), Effort: f.effort, Shadow: f.mode == "shadow", Root: f.root,
-				MaxWork: f.work, MaxWaiting: f.waiting, Timeout: f.timeout, MaxCall: f.maxCall, Logger: log,
-			}
-			var err error
-			if f.rules != "" {
-				options.Rules, err = readRules(f.rules)
-				if err != nil {
-					return program.Usage(err)
-				}
-			}
-			if f.model != "" {
-				options.Model, err = models.Open(f.model, models.Options{BaseURL: f.baseURL, API: f.api, Getenv: os.Getenv, Logger: log})
-				if err != nil {
-					return program.Usage(err)
-				}
-			}
-			history, err := openHistory(f.gateway, token)
-			if err != nil {
-				return err
-			}
-			defer history.Close()
-			options.Log = history
-			c, err := f.dial(ctx, token, log, client.Options{Filter: protocol.Filter{Kinds: review.Kinds()}})
-			if err != nil {
-				return err
-			}
-			defer func() { _ = c.Close() }()
-			options.Space = c
-			you := c.Welcome().You
-			if !participant.MayAllow(you.Capabilities, protocol.KindMCPOpinion) {
-				return fmt.Errorf("%s has no capability mcp.opinion, so it cannot judge proposals; add it to the participant in the configuration of the gateway, or grant it", you.ID)
-			}
-			participant.WarnMissing(log, you.Capabilities, reviewNeeds...)
-			return review.New(options).Run(ctx)
-		})
-	}
 	return c
 }
 
@@ -141,6 +100,50 @@ func (f *reviewFlags) check() error {
 		return program.Usagef("--max-call %d: at least 1", f.maxCall)
 	}
 	return f.modelFlags.check()
+}
+
+// runReview reads the rules, opens the model, joins, and judges until ctx ends.
+func runReview(ctx context.Context, f *reviewFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	return f.start(ctx, func(token string, log *slog.Logger) error {
+		options := review.Options{
+			Key: []byte(token), Effort: f.effort, Shadow: f.mode == "shadow", Root: f.root,
+			MaxWork: f.work, MaxWaiting: f.waiting, Timeout: f.timeout, MaxCall: f.maxCall, Logger: log,
+		}
+		var err error
+		if f.rules != "" {
+			options.Rules, err = readRules(f.rules)
+			if err != nil {
+				return program.Usage(err)
+			}
+		}
+		if f.model != "" {
+			options.Model, err = models.Open(f.model, models.Options{BaseURL: f.baseURL, API: f.api, Getenv: os.Getenv, Logger: log})
+			if err != nil {
+				return program.Usage(err)
+			}
+		}
+		history, err := openHistory(f.gateway, token)
+		if err != nil {
+			return err
+		}
+		defer history.Close()
+		options.Log = history
+		c, err := f.dial(ctx, token, log, client.Options{Filter: protocol.Filter{Kinds: review.Kinds()}})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		options.Space = c
+		you := c.Welcome().You
+		if !participant.MayAllow(you.Capabilities, protocol.KindMCPOpinion) {
+			return fmt.Errorf("%s has no capability mcp.opinion, so it cannot judge proposals; add it to the participant in the configuration of the gateway, or grant it", you.ID)
+		}
+		participant.WarnMissing(log, you.Capabilities, reviewNeeds...)
+		return review.New(options).Run(ctx)
+	})
 }
 
 // readRules reads a file of rules, which has a bound.

@@ -3,7 +3,6 @@ package main
 import (
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 )
 
@@ -13,8 +12,7 @@ import (
 func reloads(hup <-chan os.Signal, f serveFlags, log *slog.Logger) (<-chan struct{}, func()) {
 	reload := make(chan struct{}, 1)
 	done := make(chan struct{})
-	var running sync.WaitGroup
-	running.Go(func() { // ends with done; stop waits
+	go func() { // ends with done; stop does not wait, since the file may be on a mounted file system that hangs
 		var tick <-chan time.Time // nil without --watch
 		if f.watch {
 			ticker := time.NewTicker(watchEvery)
@@ -40,11 +38,8 @@ func reloads(hup <-chan os.Signal, f serveFlags, log *slog.Logger) (<-chan struc
 			default:
 			}
 		}
-	})
-	return reload, func() {
-		close(done)
-		running.Wait()
-	}
+	}()
+	return reload, func() { close(done) }
 }
 
 // watchEvery is the interval at which --watch checks the file. Unlike

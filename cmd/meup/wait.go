@@ -259,13 +259,9 @@ func (w *waiter) await(ctx, quiet context.Context) (*protocol.Envelope, error) {
 		}
 		w.noteWork(&e)
 		question := tracker.Apply(&e)
-		if e.Kind == protocol.KindMCPProposal {
-			at, err := connect.Retry(ctx, w.errOut, func() (*api.TurnOf, error) { return w.turnOf(ctx, w.id) })
-			if err == nil && slices.Contains(at.MayDecide, e.ID) {
-				err = w.onProposal(&e)
-				if err != nil {
-					return nil, err
-				}
+		if e.Kind == protocol.KindMCPProposal && w.mayDecide(ctx, e.ID) {
+			if err := w.onProposal(&e); err != nil {
+				return nil, err
 			}
 		}
 		if calls.Apply(&e) != nil {
@@ -358,6 +354,13 @@ func (w *waiter) turnOf(ctx context.Context, id protocol.ID) (*api.TurnOf, error
 	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
 	return w.target.API.TurnOf(ctx, w.target.Space, id)
+}
+
+// mayDecide reports whether a proposal is in the turn of the message, and the caller may
+// decide on it.
+func (w *waiter) mayDecide(ctx context.Context, id protocol.ID) bool {
+	at, err := connect.Retry(ctx, w.errOut, func() (*api.TurnOf, error) { return w.turnOf(ctx, w.id) })
+	return err == nil && slices.Contains(at.MayDecide, id)
 }
 
 // undecided names the proposals in the turn of the message that are not decided,

@@ -172,23 +172,30 @@ func (e *evaluation) gatherBucket(bucket uint32) error {
 	}
 	for i := range lists.slots {
 		for _, l := range lists.slots[i] {
-			first, end := e.bounds(bucket, l.public)
-			if first == 0 && end == bucketSize {
-				e.counts[i] += l.count
-				continue
-			}
-			err := l.each(func(doc uint32, _ uint64) { // only the buckets at the ends need a look at each
-				if first <= doc && doc < end {
-					e.counts[i]++
-				}
-			})
+			n, err := e.countOf(bucket, l)
 			if err != nil {
 				return e.index.failed(err)
 			}
+			e.counts[i] += n
 		}
 	}
 	e.buckets = append(e.buckets, lists)
 	return nil
+}
+
+// countOf returns how many documents of a list are searched. Only the buckets at
+// the ends need a look at each.
+func (e *evaluation) countOf(bucket uint32, l audienceList) (n int, err error) {
+	first, end := e.bounds(bucket, l.public)
+	if first == 0 && end == bucketSize {
+		return l.count, nil
+	}
+	err = l.each(func(doc uint32, _ uint64) {
+		if first <= doc && doc < end {
+			n++
+		}
+	})
+	return n, err
 }
 
 // bounds returns the documents of a bucket that are searched, in the lists of the

@@ -62,11 +62,7 @@ func tokens(text string, last bool, yield func(folded []byte, start, end int) bo
 				}
 				at += size
 			}
-			end := min(len(folded), maxTokenBytes)
-			for end < len(folded) && end > 0 && !utf8.RuneStart(folded[end]) {
-				end--
-			}
-			folded = folded[:end]
+			folded = folded[:cut(folded)]
 			if len(folded) > 0 && !yield(folded, start, at) {
 				return
 			}
@@ -78,6 +74,15 @@ func tokens(text string, last bool, yield func(folded []byte, start, end int) bo
 			}
 		}
 	}
+}
+
+// cut returns the length of the whole characters within maxTokenBytes.
+func cut(folded []byte) int {
+	n := min(len(folded), maxTokenBytes)
+	for n < len(folded) && n > 0 && !utf8.RuneStart(folded[n]) {
+		n--
+	}
+	return n
 }
 
 // pairs yields the tokens of a run of ideographs, and returns its end.

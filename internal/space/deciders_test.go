@@ -669,3 +669,28 @@ func TestDecision_AfterExpiry(t *testing.T) {
 		}
 	})
 }
+
+// Who may decide needs no capability for the decision, unless the decision has "edited".
+func TestDecision_ByRightToDecide(t *testing.T) {
+	edited := func(text string) string { return strings.Replace(text, `"payload":{`, `"payload":{"edited":true,`, 1) }
+	for name, c := range map[string]struct {
+		decision string
+		refused  bool
+	}{
+		"approval":         {approval("", "p1", "write_file"), false},
+		"rejection":        {rejection("", "p1"), false},
+		"another call":     {edited(approval("", "p1", "write_less")), true},
+		"edited approval":  {edited(approval("", "p1", "write_file")), true},
+		"edited rejection": {edited(rejection("", "p1")), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, rights{"agent": {"mcp.proposal"}, "bob": {"decide"}, "files": {"mcp.response"}}, nil)
+			r.must("agent", proposal("p1", "write_file"))
+			if c.refused {
+				r.refuses("bob", c.decision, violation, "Your capabilities do not allow")
+			} else {
+				r.must("bob", c.decision)
+			}
+		})
+	}
+}

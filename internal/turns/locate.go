@@ -169,6 +169,7 @@ func (t *Tracker) recordAgent(who protocol.ParticipantID, at ref) {
 		t.index.setRole(th, who, agent)
 	}
 }
+
 func (t *Tracker) beginTurn(th *thread, e *Entry) ref {
 	t.index.setRole(th, e.Envelope.From, asker)
 	tu := t.index.beginTurn(th, e)

@@ -27,6 +27,7 @@ func TestDecimal_Equal(t *testing.T) {
 		{"0", "-0.000e99", true}, {"100", "1e2", true}, {"0.001", "1e-3", true}, {"1.0", "1", true},
 		{"0.0010", "10E-4", true}, {"12.5", "125", false}, {"1", "-1", false}, {"1.05", "10.5", false},
 		{"1e000000000000000000000001", "10", true}, {"1e99999999999999999999", "1", false},
+		{"1e92233720368547758085", "1e5", false}, {"1e-92233720368547758085", "1e-5", false}, // equal modulo 2^64
 	} {
 		p, q := ParseDecimal([]byte(tt.a)), ParseDecimal([]byte(tt.b))
 		if p.Equal(q) != tt.want || q.Equal(p) != tt.want {

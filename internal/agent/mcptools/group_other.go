@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// ownGroup has no fields: without process groups only the command itself is ended.
-var ownGroup syscall.SysProcAttr
+// ownGroup returns nil: without process groups only the command itself is
+// ended.
+func ownGroup() *syscall.SysProcAttr { return nil }
 
 func terminateGroup(pid int) { killGroup(pid) }
 

@@ -5,7 +5,7 @@ package mcptools
 import "syscall"
 
 // ownGroup puts a command into its own process group.
-var ownGroup = syscall.SysProcAttr{Setpgid: true}
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func terminateGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) }
 

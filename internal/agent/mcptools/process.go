@@ -71,8 +71,7 @@ func StartProcess(o ProcessOptions) (*Process, error) {
 	if cmd.Env == nil {
 		cmd.Env = Environment()
 	}
-	group := ownGroup
-	cmd.SysProcAttr = &group
+	cmd.SysProcAttr = ownGroup()
 	// A file, not a pipe of exec: Wait would close the pipe before the last
 	// output is read.
 	cmd.Stdout = theirOut

@@ -186,6 +186,13 @@ func (m *Model) calibrate(req *llm.Request, counted int) {
 	}
 }
 
+// shrink makes later contexts smaller, after a request that was too long.
+func (m *Model) shrink() {
+	m.mu.Lock()
+	m.ratio = min(m.ratio*ratioStep, maxRatio)
+	m.mu.Unlock()
+}
+
 func (m *Model) newBuilder() *contextwindow.Builder {
 	return contextwindow.NewBuilder(contextwindow.Options{
 		Utilization: m.opts.Utilization, Summarizer: m.opts.Summarizer, Logger: m.log,

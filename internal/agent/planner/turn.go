@@ -193,9 +193,7 @@ func (t *turn) request(ctx context.Context, goal contextwindow.Goal, system stri
 			return resp, err
 		}
 		t.m.log.Warn("the request was too long; sending a smaller context", "error", err)
-		t.m.mu.Lock()
-		t.m.ratio = min(t.m.ratio*ratioStep, maxRatio)
-		t.m.mu.Unlock()
+		t.m.shrink()
 		o := t.m.offer(t.s)
 		if req.Tools != nil && len(o.tools) > 0 && (t.s.Forced == "" || o.wire[o.names[t.s.Forced]] != nil) {
 			t.offer, req.Tools = o, o.tools

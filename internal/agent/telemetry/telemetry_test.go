@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -176,6 +178,20 @@ func TestMask_BeforeCut(t *testing.T) {
 	closed(t, telemetry)
 	if got := texts(c.span(t, "execute_tool tool").Attributes)["x"]; len(got) != 30 || strings.Contains(got, "A1b2") {
 		t.Errorf("the attribute is %q", got)
+	}
+}
+
+// TestFault_Whole checks that the length of attributes does not bound what is logged of a fault.
+func TestFault_Whole(t *testing.T) {
+	t.Setenv("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "30")
+	c := newCollector(t)
+	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	var log bytes.Buffer
+	telemetry := start(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	otel.Handle(errors.New("a variable of the collector is not valid: " + github))
+	closed(t, telemetry)
+	if got := log.String(); !strings.Contains(got, "is not valid: [redacted:github-pat]") {
+		t.Errorf("the log has %q", got)
 	}
 }
 

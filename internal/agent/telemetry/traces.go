@@ -41,13 +41,12 @@ func startTraces(ctx context.Context, o Options, mask func(string) string, m *me
 	limits := sdktrace.NewSpanLimits()
 	// The SDK would cut texts before they are masked, and a partial secret is
 	// not recognized. So texts are cut after masking.
-	length := limits.AttributeValueLengthLimit
+	length, cut := limits.AttributeValueLengthLimit, mask
 	limits.AttributeValueLengthLimit = -1
 	if length >= 0 && length < maxText {
-		whole := mask
-		mask = func(text string) string { return textutil.Truncate(whole(text), length) }
+		cut = func(text string) string { return textutil.Truncate(mask(text), length) }
 	}
-	e := newExporter(next, mask, o, m)
+	e := newExporter(next, cut, o, m)
 	var service []attribute.KeyValue
 	if o.Service != "" {
 		service = append(service, semconv.ServiceName(o.Service))
@@ -63,7 +62,7 @@ func startTraces(ctx context.Context, o Options, mask func(string) string, m *me
 		provider: sdktrace.NewTracerProvider(
 			sdktrace.WithBatcher(e), // drops when its queue is full
 			sdktrace.WithRawSpanLimits(limits),
-			sdktrace.WithResource(resource.NewSchemaless(maskedAttributes(about.Attributes(), mask)...)),
+			sdktrace.WithResource(resource.NewSchemaless(maskedAttributes(about.Attributes(), cut)...)),
 		),
 	}, nil
 }

@@ -75,7 +75,8 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 	// The connection for the keys is at least as secure as the issuer's, which may be http on a loopback address.
 	from, err1 := url.Parse(issuer)
 	keysURL, err2 := url.Parse(discovered.KeysURL)
-	if err1 != nil || err2 != nil || keysURL.Scheme != "https" && (keysURL.Scheme != "http" || from.Scheme != "http") {
+	secure := err1 == nil && err2 == nil && (keysURL.Scheme == "https" || keysURL.Scheme == "http" && from.Scheme == "http")
+	if !secure {
 		return nil, errors.New("discover: jwks_uri is not an https address")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, discovered.KeysURL, nil)

@@ -23,6 +23,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // start is the time at which the tests start.
@@ -118,18 +119,22 @@ func ecKey(t *testing.T) *ecdsa.PrivateKey {
 // other trusts it with another audience, plain trusts no issuer.
 func trusting(t *testing.T, i *issuer) *access.TokenAuthenticator {
 	t.Helper()
+	a := access.NewTokenAuthenticator(trustTable(i), access.TokenOptions{})
+	t.Cleanup(a.Close)
+	return a
+}
+
+func trustTable(i *issuer) access.TokenTable {
 	names := map[string]bool{"lab": true, "other": true, "plain": true}
-	a := access.NewTokenAuthenticator(access.TokenTable{
+	return access.TokenTable{
 		Spaces: []access.SpaceTokens{
 			{Name: "lab", JWT: &access.JWT{Issuer: i.URL, Audience: "meup", ParticipantClaim: "sub"},
-				Tokens: []access.Token{{Participant: "alice", Hash: access.Hash("alice-token")}}},
+				Tokens: []access.Token{{Participant: "alice", Hash: access.Hash("alice-token")}}, Reserved: []protocol.ParticipantID{"bea"}},
 			{Name: "other", JWT: &access.JWT{Issuer: i.URL, Audience: "other", ParticipantClaim: "sub"}},
 			{Name: "plain"},
 		},
 		Find: func(space string) (string, bool) { return space, names[space] },
-	}, access.TokenOptions{})
-	t.Cleanup(a.Close)
-	return a
+	}
 }
 
 func TestJWT_Claims(t *testing.T) {
@@ -145,11 +150,12 @@ func TestJWT_Claims(t *testing.T) {
 		"good":                       {},
 		"one audience of two":        {claims: jwt.MapClaims{"aud": []string{"x", "meup"}}},
 		"expired within the leeway":  {claims: jwt.MapClaims{"exp": start.Add(-time.Second).Unix()}},
-		"expired":                    {claims: jwt.MapClaims{"exp": start.Add(-31 * time.Second).Unix()}, want: access.ErrExpired},
+		"expired":                    {claims: jwt.MapClaims{"exp": start.Add(-2 * time.Second).Unix()}, want: access.ErrExpired},
 		"without expiry":             {claims: jwt.MapClaims{"exp": nil}, want: access.ErrUnknownToken},
 		"expiry is text":             {claims: jwt.MapClaims{"exp": "never"}, want: access.ErrUnknownToken},
 		"begins within the leeway":   {claims: jwt.MapClaims{"nbf": start.Add(time.Second).Unix()}},
 		"begins later":               {claims: jwt.MapClaims{"nbf": start.Add(time.Minute).Unix()}, want: access.ErrUnknownToken},
+		"begins at no time":          {claims: jwt.MapClaims{"nbf": "later"}, want: access.ErrUnknownToken},
 		"audience of nobody":         {claims: jwt.MapClaims{"aud": "x"}, want: access.ErrUnknownToken},
 		"audience of another space":  {claims: jwt.MapClaims{"aud": "other"}, want: access.ErrOtherSpace},
 		"space without issuer":       {space: "plain", want: access.ErrOtherSpace},
@@ -161,6 +167,7 @@ func TestJWT_Claims(t *testing.T) {
 		"subject is the gateway":     {claims: jwt.MapClaims{"sub": "system:gateway"}, want: access.ErrUnknownToken},
 		"subject looks like it":      {claims: jwt.MapClaims{"sub": "System:Gateway"}, want: access.ErrUnknownToken},
 		"subject has a token itself": {claims: jwt.MapClaims{"sub": "alice"}, want: access.ErrUnknownToken},
+		"subject has no token":       {claims: jwt.MapClaims{"sub": "bea"}, want: access.ErrUnknownToken},
 		"subject with a pipe":        {claims: jwt.MapClaims{"sub": "auth0|7f"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -356,6 +363,58 @@ func TestIssuer_UnusualKeySets(t *testing.T) {
 			a := trusting(t, i)
 			_, err := a.Authenticate(t.Context(), "lab", i.sign(t, jwt.SigningMethodES256, "k1", key, nil), start)
 			if !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// A reload of the configuration keeps the keys, also while the issuer is down.
+func TestIssuer_KeysAfterReplace(t *testing.T) {
+	i, key := newIssuer(t), ecKey(t)
+	i.publish("k1", key.Public())
+	a := trusting(t, i)
+	token := i.sign(t, jwt.SigningMethodES256, "k1", key, nil)
+	for range 2 {
+		if _, err := a.Authenticate(t.Context(), "lab", token, start); err != nil {
+			t.Fatal(err)
+		}
+		i.set(func() { i.down = true })
+		a.Replace(trustTable(i))
+	}
+}
+
+// The keys of an issuer with https are not fetched over a connection that an attacker can change.
+func TestIssuer_AddressOfKeys(t *testing.T) {
+	open, key := newIssuer(t), ecKey(t)
+	open.publish("k1", key.Public())
+	var keysURL string
+	mux := http.NewServeMux()
+	secure := httptest.NewTLSServer(mux)
+	t.Cleanup(secure.Close)
+	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(map[string]any{"issuer": secure.URL, "jwks_uri": keysURL})
+	})
+	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) { json.NewEncoder(w).Encode(open.keys) })
+	for name, c := range map[string]struct {
+		keys string
+		want error
+	}{
+		"https":      {secure.URL + "/keys", nil},
+		"http":       {open.URL + "/keys", access.ErrUnavailable},
+		"a file":     {"file:///keys", access.ErrUnavailable},
+		"no address": {"https://%", access.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			keysURL = c.keys
+			a := access.NewTokenAuthenticator(access.TokenTable{
+				Spaces: []access.SpaceTokens{{Name: "lab", JWT: &access.JWT{Issuer: secure.URL, Audience: "meup", ParticipantClaim: "sub"}}},
+				Find:   func(space string) (string, bool) { return space, space == "lab" },
+			}, access.TokenOptions{Client: secure.Client()})
+			t.Cleanup(a.Close)
+			token := open.sign(t, jwt.SigningMethodES256, "k1", key, jwt.MapClaims{"iss": secure.URL})
+			if _, err := a.Authenticate(t.Context(), "lab", token, start); !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 		})

@@ -235,3 +235,13 @@ func (t *tailer) trim(ctx context.Context, tracker *turns.Tracker) error {
 	t.mu.Unlock()
 	return tracker.Trim(oldest)
 }
+
+// limitCache bounds the cached contents of the tracker.
+func (t *tailer) limitCache(bytes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cache = bytes
+	if t.tracker != nil {
+		t.tracker.LimitCache(bytes)
+	}
+}

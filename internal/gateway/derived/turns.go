@@ -302,12 +302,7 @@ func (s *TurnStore) tailer(sp *space.Space, use func(*tailer)) (*tailer, error) 
 		}
 		s.tailers[sp.Name()] = t
 		for _, x := range s.tailers {
-			x.mu.Lock()
-			x.cache = cacheShare(len(s.tailers))
-			if x.tracker != nil {
-				x.tracker.LimitCache(x.cache)
-			}
-			x.mu.Unlock()
+			x.limitCache(cacheShare(len(s.tailers)))
 		}
 	}
 	t.used = s.opts.Clock()

@@ -101,7 +101,7 @@ func (v *view) event(e *ask.Event) bool {
 	case ask.Answering:
 		v.say(e)
 	case ask.Retracted:
-		if e.Ref == v.saying { // the text cannot be taken back: a blank line follows it
+		if e.Ref == v.saying { // it was no answer; as its text cannot be taken back, a blank line follows it
 			v.answers--
 			if v.answers == 0 {
 				v.out.say("\n\n")

@@ -63,7 +63,7 @@ func (w *writers) take() *session {
 // scheduler would interrupt it after 10 ms only.
 const sessionsPerYield = 8
 
-// run writes one delivery of each session, as far as that is possible without waiting.
+// run serves the sessions until there is none.
 func (w *writers) run() {
 	b := newWriteBuffers()
 	for i := 1; ; i++ {
@@ -72,22 +72,7 @@ func (w *writers) run() {
 			b.free()
 			return
 		}
-		mayWait := false // what follows
-		switch x.member.Poll(context.Background(), &b.d, false) {
-		case space.Asleep: // the member calls add when it is woken
-		case space.NeedsRead:
-			mayWait = true
-		case space.Ready:
-			b.gather(x.member.CurrentDialect())
-			mayWait = b.d.Close != nil || len(b.frames) > 0 && !x.conn.tryFrames(b)
-			if !mayWait {
-				x.delivered(b)
-				if !x.member.Sleep() {
-					w.add(x) // behind the others, so that what comes meanwhile goes out together
-				}
-			}
-		}
-		if mayWait {
+		if !w.serve(x, b) {
 			go x.writeAlone(b) // ends when the member sleeps, with its close, or when a write fails
 			b = newWriteBuffers()
 		}
@@ -97,7 +82,27 @@ func (w *writers) run() {
 	}
 }
 
-// writeAlone writes what run has left in b, and continues until the member sleeps or the connection ends.
+// serve writes one delivery of a session; false: the rest, which is in b, or what follows may have to wait.
+func (w *writers) serve(x *session, b *writeBuffers) bool {
+	switch x.member.Poll(context.Background(), &b.d, false) {
+	case space.Asleep: // the member calls add when it is woken
+		return true
+	case space.NeedsRead:
+		return false
+	case space.Ready:
+	}
+	b.gather(x.member.CurrentDialect())
+	if b.d.Close != nil || len(b.frames) > 0 && !x.conn.tryFrames(b) {
+		return false
+	}
+	x.delivered(b)
+	if !x.member.Sleep() {
+		w.add(x) // behind the others, so that what comes meanwhile goes out together
+	}
+	return true
+}
+
+// writeAlone writes what serve has left in b, and continues until the member sleeps or the connection ends.
 func (s *session) writeAlone(b *writeBuffers) {
 	defer b.free()
 	for {

@@ -83,21 +83,7 @@ func (j *Journal) commit(r *request) error {
 		err = j.checkPlace()
 	}
 	if err != nil {
-		// An entry of the batch may have been appended or not, and the same holds for
-		// an entry that a retry has found. A draft may have been rejected because of
-		// such an entry.
-		j.down.Store(&err)
-		j.failed = g.spaces
-		for _, r := range g.requests {
-			for i := range r.results {
-				if r.results[i].Err == nil {
-					r.results[i] = journal.Result{Err: fmt.Errorf("%w: %w", journal.ErrOutcomeUnknown, err)}
-				} else {
-					r.results[i] = journal.Result{Err: journal.Unavailable(err)}
-				}
-			}
-			close(r.done)
-		}
+		j.fail(g, err)
 		return err
 	}
 	if g.entries > 0 {
@@ -133,6 +119,24 @@ func (j *Journal) publish(spaces []*appended) {
 func (j *Journal) dropSpaceLogs() {
 	clear(j.logs)
 	j.heads.Clear()
+}
+
+// fail completes all requests of the group with errors. An entry of the batch
+// may have been appended or not, and the same holds for an entry that a retry
+// has found. A draft may have been rejected because of such an entry.
+func (j *Journal) fail(g *group, err error) {
+	j.down.Store(&err) // here, so that commit does not allocate its error
+	j.failed = g.spaces
+	for _, r := range g.requests {
+		for i := range r.results {
+			if r.results[i].Err == nil {
+				r.results[i] = journal.Result{Err: fmt.Errorf("%w: %w", journal.ErrOutcomeUnknown, err)}
+			} else {
+				r.results[i] = journal.Result{Err: journal.Unavailable(err)}
+			}
+		}
+		close(r.done)
+	}
 }
 
 // collect decides the drafts of r and of all other queued requests.

@@ -34,7 +34,7 @@ func (q *Queue) handle(ctx context.Context, msg jetstream.Msg) {
 	if meta, err := msg.Metadata(); err == nil {
 		j.attempts = int(meta.NumDelivered)
 	}
-	fault := j.decode(msg.Data()) // its client may wait under the key all the same
+	fault := j.decode(msg.Data()) // if it fails, the job still has the key, under which its client may wait
 	h := &lease{key: j.key, msg: msg}
 	if !q.running.add(h) {
 		return // redelivered although its lease was extended, which continues

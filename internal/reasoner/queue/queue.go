@@ -159,19 +159,25 @@ func (q *Queue) receive(taking, jobs context.Context) error {
 		case err == nil:
 			q.handle(jobs, msg)
 		case taking.Err() != nil:
-			messages.Drain()
-			for { // returns a job that was received while the worker stops
-				msg, err := messages.Next(jetstream.NextMaxWait(time.Second))
-				if err != nil {
-					return taking.Err()
-				}
-				_ = msg.Nak() // if lost, AckWait expires
-			}
+			returnPending(messages)
+			return taking.Err()
 		case errors.Is(err, jetstream.ErrNoHeartbeat):
 			// NATS is temporarily unreachable; the library retries.
 		default:
 			return err
 		}
+	}
+}
+
+// returnPending returns a job that was received while the worker stops.
+func returnPending(messages jetstream.MessagesContext) {
+	messages.Drain()
+	for {
+		msg, err := messages.Next(jetstream.NextMaxWait(time.Second))
+		if err != nil {
+			return
+		}
+		_ = msg.Nak() // if lost, AckWait expires
 	}
 }
 

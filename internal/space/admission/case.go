@@ -45,8 +45,9 @@ func (c *Case) Decide() capability.Decision {
 	d := rights.Decide(&r)
 	switch {
 	case d.Allowed || d.By != nil && d.By.Deny():
-	case len(c.Proposals) == 1 && (kind == protocol.KindMCPReject || kind == protocol.KindMCPRequest && !c.Payload.Get("edited").Bool()):
-		// A rejection, or a request that makes the proposed call unchanged.
+	case len(c.Proposals) == 1 && (kind == protocol.KindMCPReject || kind == protocol.KindMCPRequest) && !c.Payload.Get("edited").Bool():
+		// A rejection, or a request that makes the proposed call unchanged. With "edited", both
+		// need a capability of their own.
 		x := c.Proposals[0]
 		call := c.call(x)
 		by := cfg.JudgeDecision(rights, x.Envelope, &call)

@@ -200,7 +200,7 @@ func (f *approveFlags) extension(ctx context.Context, t *connect.Target, p *prot
 		}
 	}
 	usedUp := func(q *api.Quantity) bool { return q != nil && q.Used >= q.Limit }
-	found := slices.IndexFunc(asking, func(b api.Budget) bool { // one of which there will be more
+	found := slices.IndexFunc(asking, func(b api.Budget) bool { // of which something is used up that is extended
 		return more.Tokens > 0 && usedUp(b.Tokens) || more.Calls > 0 && usedUp(b.Calls) || more.Cost > 0 && usedUp(b.Cost) && more.Currency == b.Currency
 	})
 	switch {

@@ -24,15 +24,27 @@ func Diff(before, after string) string {
 		end++
 	}
 	var out strings.Builder
-	write := func(mark string, lines ...string) {
-		for _, line := range lines {
-			out.WriteString(mark + line + "\n")
-		}
+	for _, line := range a[max(0, start-contextLines):start] {
+		out.WriteString("  " + line + "\n")
 	}
-	write("  ", a[max(0, start-contextLines):start]...)
-	tail := a[len(a)-end : min(len(a), len(a)-end+contextLines)]
-	a, b = a[start:len(a)-end], b[start:len(b)-end]
-	// The shortest edit follows from the table of longest common subsequences.
+	changes(&out, a[start:len(a)-end], b[start:len(b)-end])
+	for _, line := range a[len(a)-end : min(len(a), len(a)-end+contextLines)] {
+		out.WriteString("  " + line + "\n")
+	}
+	return out.String()
+}
+
+func lines(text string) []string {
+	text = strings.TrimSuffix(text, "\n")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// changes writes the shortest edit by the table of longest common subsequences.
+func changes(out *strings.Builder, a, b []string) {
+	write := func(mark, line string) { out.WriteString(mark + line + "\n") }
 	var longest [][]int32
 	if len(a)*len(b) <= maxTable {
 		longest = make([][]int32, len(a)+1)
@@ -62,14 +74,4 @@ func Diff(before, after string) string {
 			j++
 		}
 	}
-	write("  ", tail...)
-	return out.String()
-}
-
-func lines(text string) []string {
-	text = strings.TrimSuffix(text, "\n")
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
 }

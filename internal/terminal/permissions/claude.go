@@ -67,6 +67,7 @@ func (t *translation) claudeRule(f *File, r Rule) {
 	tool, specifier := parts[1], parts[2]
 	bare := !strings.HasSuffix(text, ")")
 	all := specifier != "" && strings.Trim(specifier, "*") == "" && (tool == "Bash" || tool == "PowerShell")
+	// It is parameter:value.
 	hasParameter := parameter.MatchString(specifier) && !strings.HasSuffix(specifier, ":*") && !drive.MatchString(specifier) && tool != "WebFetch" && tool != "PowerShell" && tool != "Skill"
 	switch {
 	case r.Effect != allow && !bare && hasParameter:

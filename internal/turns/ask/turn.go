@@ -276,7 +276,7 @@ func (t *turn) over() bool {
 	if t.open > 0 || len(t.answered) == 0 {
 		return false
 	}
-	gaveUp := make(map[protocol.ParticipantID]bool) // has closed its contexts
+	gaveUp := make(map[protocol.ParticipantID]bool) // openers of contexts, of which none is open now
 	for _, r := range t.roots {
 		gaveUp[r.opener] = true
 	}

@@ -233,9 +233,11 @@ func ReadReasoningDetails(p protocol.Value) (out ReasoningDetails) {
 		if !isScalar(v) || len(out.Metadata) == MaxDetails {
 			continue
 		}
-		raw := bytes.Clone(v.Raw())
+		var raw []byte
 		if v.Type() == protocol.TypeString {
-			raw, _ = Encode(shortText(v)) // a text
+			raw, _ = Encode(shortText(v)) // never fails
+		} else {
+			raw = bytes.Clone(v.Raw())
 		}
 		if out.Metadata == nil {
 			out.Metadata = make(map[string]json.RawMessage)

@@ -55,8 +55,8 @@ func (cs *calls) find(d callDelta) *call {
 	}
 	for i := len(cs.list) - 1; i >= 0; i-- {
 		c := cs.list[i]
-		if c.index != d.Index && (c.index == nil || d.Index == nil || *c.index != *d.Index) {
-			continue // of another index
+		if !c.sameIndex(d.Index) {
+			continue
 		}
 		if c.continues(d) {
 			return c
@@ -66,6 +66,13 @@ func (cs *calls) find(d callDelta) *call {
 		}
 	}
 	return nil
+}
+
+func (c *call) sameIndex(i *int) bool {
+	if c.index == nil || i == nil {
+		return c.index == i
+	}
+	return *c.index == *i
 }
 
 func (c *call) continues(d callDelta) bool {
