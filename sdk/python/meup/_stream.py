@@ -73,19 +73,23 @@ class AnswerStream:
         await question._desk.space.send(kind, payload, to=question.private, correlation=question.id)
 
     async def end(self, withdraw: bool = False) -> str:
-        """Close the stream, or withdraw it. Return its id, "" if it did not carry the answer."""
+        """Close the stream, or withdraw it. Return its id, "" if it did not carry the answer.
+
+        If the caller is cancelled before the stream is closed, it can be withdrawn afterwards.
+        """
         self._ending.set()
         if self._sending is not None:  # it waits for an acknowledgement: without it, a stream might stay open
             await asyncio.wait({self._sending})
         if self._id and self._unsent and not withdraw and not self._off:
             await self._flush()
-        if not self._id:
+        id, self._id = self._id, ""  # it is closed once
+        if not id:
             return ""
         taken_back = withdraw or self._off
-        payload = {"stream_id": self._id, **({"reason": "withdrawn"} if taken_back else {})}
+        payload = {"stream_id": id, **({"reason": "withdrawn"} if taken_back else {})}
         closing = self._question._desk.space.send_final("stream.close", payload, to=self._question.private, correlation=self._question.id)
         await asyncio.wait({closing})
-        return "" if taken_back else self._id
+        return "" if taken_back else id
 
 
 async def each(deltas: Deltas) -> AsyncIterator[str]:

@@ -105,10 +105,10 @@ class Question:
                 text += delta
                 if not self._part:
                     stream.add(delta)
+            id = await stream.end()
         except BaseException:
             await stream.end(withdraw=True)
             raise
-        id = await stream.end()
         await self.answer(text, **({"stream_id": id} if id else {}), **fields)
         return text
 

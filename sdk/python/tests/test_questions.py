@@ -258,6 +258,36 @@ class QuestionsTest(SpaceTest):
         self.assertEqual((env.payload["stream_id"], env.text[: len(streamed)]), (stream, streamed))
         self.assertTrue(63 << 10 < len(streamed) <= 64 << 10, len(streamed))
 
+    async def test_a_stream_that_is_opened_after_its_question_was_cancelled_is_withdrawn(self) -> None:
+        opening, admitted, more = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        closed: list[str | None] = []
+
+        async def send(kind: str, payload: dict[str, Any], **fields: Any) -> None:
+            if kind == "stream.open":
+                opening.set()
+                await admitted.wait()
+
+        async def close(payload: dict[str, Any]) -> None:
+            closed.append(payload.get("reason"))
+
+        space = mock.Mock(send=send, send_final=lambda kind, payload, **fields: asyncio.ensure_future(close(payload)))
+        question = mock.Mock(_part="", _desk=mock.Mock(space=space))
+
+        async def pieces() -> AsyncIterator[str]:
+            yield "one"
+            await opening.wait()
+            more.set()
+
+        answering = asyncio.ensure_future(meup.Question.stream_answer(question, pieces()))
+        await more.wait()
+        await asyncio.sleep(0)  # the text is complete
+        answering.cancel()
+        await asyncio.sleep(0)
+        admitted.set()
+        with self.assertRaises(asyncio.CancelledError):
+            await answering
+        self.assertEqual(closed, ["withdrawn"])
+
     async def test_calls_are_explained(self) -> None:
         tools = self.space("weather")
         tools.serve_tools(lambda: "-3", name="temperature")
