@@ -166,7 +166,7 @@ func TestOpenAPI_Parameters(t *testing.T) {
 	for pattern, c := range map[string]struct{ folder, function string }{
 		"GET /ws":                       {"access", "ParseConnect"},
 		"POST /mcp":                     {"mcpserver", ""},
-		"POST /api/spaces/{space}/agui": {"agui", "begin"},
+		"POST /api/spaces/{space}/agui": {"agui", "serve"},
 		"POST /v1/traces":               {"otlpreceiver", ""},
 		"POST /api/spaces/{space}/hooks/{program}": {"hooks", "readSettings"},
 	} {

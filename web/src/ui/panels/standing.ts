@@ -61,8 +61,8 @@ class Inquiry {
     this.timer ??= setTimeout(() => void this.ask(), before === undefined || p.opinions.length === 0 ? GATHERS : FOLLOWS);
   }
 
+  /** Asks once at a time: a response with long proposals takes the memory that the gateway grants the user. */
   private async ask(): Promise<void> {
-    this.timer = undefined;
     const wanted = new Map(this.wanted);
     this.wanted.clear();
     const since = Math.min(...wanted.values()) - 1;
@@ -76,6 +76,7 @@ class Inquiry {
     const asks = [...this.because.values()].some((x) => x !== "") && this.shell.may("budget.extend");
     this.budgets = asks ? readBudgets(await this.shell.get("budgets").catch(() => null)).budgets.filter((b) => b.mayExtend) : [];
     for (const h of this.hosts) h.requestUpdate();
+    this.timer = this.wanted.size > 0 ? setTimeout(() => void this.ask(), GATHERS) : undefined;
   }
 
   private learn(x: Payload, wanted: Map<ID, number>): void {
