@@ -88,13 +88,16 @@ func TestAdapters_Presence(t *testing.T) {
 
 // Only the configured adapters are served.
 func TestAdapters_Configured(t *testing.T) {
-	for _, adapters := range [][]string{{}, {"mcp"}, {"hooks"}, nil} {
+	for _, adapters := range [][]string{{}, {"mcp"}, {"hooks"}, {"agui", "otlp"}, {"a2a", "openai"}, nil} {
 		yaml := mcpConfig
 		if adapters != nil {
 			yaml += "adapters: [" + strings.Join(adapters, ", ") + "]\n"
 		}
 		g := meuptest.Start(t, yaml)
-		for path, name := range map[string]string{"/mcp?space=lab": "mcp", "/api/spaces/lab/hooks/claude": "hooks"} {
+		for path, name := range map[string]string{
+			"/mcp?space=lab": "mcp", "/api/spaces/lab/hooks/claude": "hooks", "/api/spaces/lab/agui": "agui",
+			"/a2a/lab": "a2a", "/v1/responses": "openai", "/v1/traces": "otlp",
+		} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+path, strings.NewReader("{}"))
 			if err != nil {
 				t.Fatal(err)

@@ -115,7 +115,7 @@ func TestSpace_RangeAndVisibility(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, who := range []protocol.ParticipantID{"alice", "bob", "carol", "watcher"} {
-			if r.VisibilityOf(ring.Viewer{ID: who}).Allows(e.Envelope, e.Thread()) {
+			if r.VisibilityOf(ring.Viewer{ID: who}).Allows(e.Envelope, e.Audience()) {
 				sees[who] = append(sees[who], e.Envelope.ID)
 			}
 		}

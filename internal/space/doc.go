@@ -4,7 +4,7 @@
 // Package admission checks envelopes on the sender's goroutine and appends them to
 // the journal. This package delivers them, on the journal's goroutine: durable
 // entries go into the space's ring and the members are woken. Each [Member] walks from its own cursor to
-// the head on its own goroutine and filters by visibility. A member that needs
+// the head, on the goroutine that calls it, and filters by visibility. A member that needs
 // evicted entries reads the journal until it has caught up, so there are no
 // queues per member and no admitted envelope is dropped.
 //

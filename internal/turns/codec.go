@@ -65,7 +65,7 @@ func (t *turn) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(t.bytes))
 	dst = append(dst, boolByte(t.truncated)|boolByte(t.audience != nil)<<1)
 	if t.audience != nil {
-		dst = appendNames(appendNames(dst, t.audience.to), t.audience.thread)
+		dst = appendNames(appendNames(dst, t.audience.to), t.audience.others)
 	}
 	return append(dst, t.deltas...)
 }
@@ -86,7 +86,7 @@ func readTurn(b []byte, at ref) (*turn, error) {
 	flags := d.byte()
 	t.truncated = flags&1 != 0
 	if flags&2 != 0 {
-		t.audience = &audience{to: d.names(), thread: d.names()}
+		t.audience = &audience{to: d.names(), others: d.names()}
 	}
 	t.deltas = slices.Clone(d.rest)
 	entries, latest := 1, t.chat

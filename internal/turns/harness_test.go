@@ -48,12 +48,12 @@ func (l *memoryLog) add(env protocol.Envelope) Entry {
 	e := Entry{Envelope: &env}
 	for _, id := range env.Correlation.IDs {
 		if i, ok := l.byID[id]; ok {
-			e.Thread = append(e.Thread, l.entries[i].Envelope.From)
-			e.Thread = append(e.Thread, l.entries[i].Thread...)
+			e.Audience = append(e.Audience, l.entries[i].Envelope.From)
+			e.Audience = append(e.Audience, l.entries[i].Audience...)
 		}
 	}
-	slices.Sort(e.Thread)
-	e.Thread = slices.Compact(e.Thread)
+	slices.Sort(e.Audience)
+	e.Audience = slices.Compact(e.Audience)
 	l.byID[env.ID] = len(l.entries)
 	l.entries = append(l.entries, e)
 	return e
@@ -66,7 +66,7 @@ func (l *memoryLog) Range(ctx context.Context, first, last protocol.Seq) iter.Se
 		i, _ := slices.BinarySearchFunc(l.entries, first, func(e Entry, s protocol.Seq) int { return cmp.Compare(e.Envelope.Seq, s) })
 		for ; i < len(l.entries) && l.entries[i].Envelope.Seq <= last; i++ {
 			env := *l.entries[i].Envelope
-			if !yield(Entry{Envelope: &env, Thread: l.entries[i].Thread}, nil) {
+			if !yield(Entry{Envelope: &env, Audience: l.entries[i].Audience}, nil) {
 				return
 			}
 		}
@@ -80,7 +80,7 @@ func (l *memoryLog) Range(ctx context.Context, first, last protocol.Seq) iter.Se
 func as(who protocol.ParticipantID) Viewer {
 	return Viewer{Allows: func(e *Entry) bool {
 		env := e.Envelope
-		return len(env.To) == 0 || env.From == who || env.AddressedTo(who) || slices.Contains(e.Thread, who)
+		return len(env.To) == 0 || env.From == who || env.AddressedTo(who) || slices.Contains(e.Audience, who)
 	}}
 }
 

@@ -87,7 +87,7 @@ type turn struct {
 
 // audience is who may see a chat that is addressed, or at least one entry of a job
 // that has only addressed ones.
-type audience struct{ to, thread []protocol.ParticipantID }
+type audience struct{ to, others []protocol.ParticipantID }
 
 // Bounds of one turn. Entries beyond are left out, with some room beyond for
 // entries that end a call, answer the chat or rate the turn.
@@ -124,7 +124,7 @@ func (th *thread) memory() int {
 func (t *turn) memory() int {
 	n := turnCost + len(t.deltas)
 	if t.audience != nil {
-		n += nameCost * (len(t.audience.to) + len(t.audience.thread))
+		n += nameCost * (len(t.audience.to) + len(t.audience.others))
 	}
 	return n
 }
@@ -151,7 +151,7 @@ func (x *index) beginTurn(th *thread, e *Entry) *turn {
 	env := e.Envelope
 	tu := &turn{at: ref{th.seq, th.end}, from: env.From, started: env.TS.UnixMicro(), chat: env.Seq, latest: env.Seq}
 	if len(env.To) > 0 {
-		tu.audience = &audience{slices.Clone(env.To), slices.Clone(e.Thread)}
+		tu.audience = &audience{slices.Clone(env.To), slices.Clone(e.Audience)}
 	}
 	if th.first == th.end { // the first one, or the first one that is kept
 		x.check(x.rows.Add(directoryKey(th.job), th.seq, nil))
@@ -189,9 +189,9 @@ func (t *turn) extend(e *Entry) {
 	case len(env.To) == 0:
 		t.audience = nil
 	default:
-		for _, who := range slices.Concat([]protocol.ParticipantID{env.From}, env.To, e.Thread) {
-			if len(t.audience.thread) < maxAudience && !slices.Contains(t.audience.thread, who) {
-				t.audience.thread = append(t.audience.thread, who)
+		for _, who := range slices.Concat([]protocol.ParticipantID{env.From}, env.To, e.Audience) {
+			if len(t.audience.others) < maxAudience && !slices.Contains(t.audience.others, who) {
+				t.audience.others = append(t.audience.others, who)
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func (t *turn) entry() *Entry {
 	env := &protocol.Envelope{From: t.from, Kind: protocol.KindChat, Seq: t.chat, TS: time.UnixMicro(t.started).UTC()}
 	e := &Entry{Envelope: env}
 	if t.audience != nil {
-		env.To, e.Thread = t.audience.to, t.audience.thread
+		env.To, e.Audience = t.audience.to, t.audience.others
 	}
 	return e
 }

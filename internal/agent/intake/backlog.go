@@ -30,7 +30,8 @@ const (
 	// first envelope in this space. An agent that reconnects resumes its work,
 	// and a new one does not answer old questions.
 	CatchUpAuto CatchUp = "auto"
-	// CatchUpAll answers every question without an answer.
+	// CatchUpAll answers questions of any age without an answer: the newest maxBacklog of them, and
+	// none that another participant has taken and that does not name the agent.
 	CatchUpAll CatchUp = "all"
 )
 

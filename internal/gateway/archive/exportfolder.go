@@ -63,7 +63,7 @@ func (l *folder) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[
 				yield(turns.Entry{}, fmt.Errorf("read the log: %w", err))
 				return
 			}
-			if !e.Hidden && !yield(turns.Entry{Envelope: &e.Envelope, Thread: e.Audience}, nil) {
+			if !e.Hidden && !yield(turns.Entry{Envelope: &e.Envelope, Audience: e.Audience}, nil) {
 				return
 			}
 		}

@@ -307,9 +307,9 @@ func (r *run) question(ctx context.Context, e *journal.Entry) (*question, error)
 			x = found
 		}
 		if x.Envelope.Kind == protocol.KindMCPProposal {
-			p := &admission.Proposal{Envelope: &x.Envelope, Thread: x.Audience, Payload: x.Payload()}
+			p := &admission.Proposal{Envelope: &x.Envelope, Audience: x.Audience, Payload: x.Payload()}
 			if r.Partial { // it does not say who may see the proposal: the one who decided did
-				p.Thread = []protocol.ParticipantID{ring.AllParticipants}
+				p.Audience = []protocol.ParticipantID{ring.AllParticipants}
 			}
 			q.proposals = append(q.proposals, p)
 		}

@@ -63,8 +63,10 @@ type Config struct {
 // internal/gateway, with this name unless another one is given. They are also in Default,
 // schemas/config.schema.json and examples/config/full.yaml; operations and parameters of apidoc,
 // with cases in parameters_test.go; cases in adapters_test.go, foreignjson_test.go and
-// elements_test.go of package gateway; cmd/meup-gateway/testdata/script/check.txtar;
-// docs/protocol/8-adapters.md, docs/protocol.md and docs/README.md.
+// elements_test.go of package gateway, and tests like agui_test.go with a client of the protocol
+// (testdata/agui.mjs, from e2e/mcp/package.json); cmd/meup-gateway/testdata/script/check.txtar;
+// docs/adr/0046; a page like docs/agui.md, docs/protocol/8-adapters.md, docs/protocol.md and
+// docs/README.md.
 const (
 	AdapterMCP    = "mcp"    // the Model Context Protocol: mcpserver
 	AdapterHooks  = "hooks"  // hooks of coding agents

@@ -243,7 +243,7 @@ func (s *SearchStore) applyBatch(ctx context.Context, sp *space.Space, read, goa
 			}
 			d := search.Doc{Envelope: e.Envelope, Payload: e.Payload()}
 			if e.IsAddressed() {
-				d.Audience = slices.Concat([]protocol.ParticipantID{e.Envelope.From}, e.Envelope.To, e.Thread())
+				d.Audience = slices.Concat([]protocol.ParticipantID{e.Envelope.From}, e.Envelope.To, e.Audience())
 			}
 			docs = append(docs, d)
 			size += len(e.Envelope.Payload)

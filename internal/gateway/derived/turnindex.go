@@ -76,7 +76,7 @@ func FoldTurns(ctx context.Context, name string, base []byte, dropped iter.Seq2[
 				yield(turns.Entry{}, err)
 				return
 			}
-			if !e.Hidden && !yield(turns.Entry{Envelope: &e.Envelope, Thread: e.Audience}, nil) {
+			if !e.Hidden && !yield(turns.Entry{Envelope: &e.Envelope, Audience: e.Audience}, nil) {
 				return
 			}
 		}

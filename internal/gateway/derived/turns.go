@@ -242,7 +242,7 @@ func (s *TurnStore) reopen(t *tailer, failed *turns.Tracker, sp *space.Space) {
 func viewerOf(sp *space.Space, who ring.Viewer) turns.Viewer {
 	visibility := sp.VisibilityOf(who)
 	return turns.Viewer{
-		Allows:  func(e *turns.Entry) bool { return visibility.Allows(e.Envelope, e.Thread) },
+		Allows:  func(e *turns.Entry) bool { return visibility.Allows(e.Envelope, e.Audience) },
 		Present: sp.IsPresent,
 	}
 }

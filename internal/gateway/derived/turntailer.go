@@ -65,7 +65,7 @@ func (t *tailer) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[
 				yield(turns.Entry{}, err)
 				return
 			}
-			if !yield(turns.Entry{Envelope: e.Envelope, Thread: e.Thread()}, nil) {
+			if !yield(turns.Entry{Envelope: e.Envelope, Audience: e.Audience()}, nil) {
 				return
 			}
 		}
@@ -196,7 +196,7 @@ func (t *tailer) follow(ctx context.Context, s *TurnStore, sp *space.Space, trac
 func (t *tailer) apply(ctx context.Context, tracker *turns.Tracker, entries []*ring.Entry, read protocol.Seq) {
 	var events []turns.Event
 	for _, e := range entries {
-		if event, ok := tracker.Apply(ctx, turns.Entry{Envelope: e.Envelope, Thread: e.Thread()}); ok {
+		if event, ok := tracker.Apply(ctx, turns.Entry{Envelope: e.Envelope, Audience: e.Audience()}); ok {
 			events = append(events, event)
 		}
 	}

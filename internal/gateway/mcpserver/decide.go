@@ -18,7 +18,7 @@ type proposeInput struct {
 	Participant string          `json:"participant" jsonschema:"id of the participant that runs the tool"`
 	Tool        string          `json:"tool" jsonschema:"name of its tool"`
 	Arguments   json.RawMessage `json:"arguments,omitempty" jsonschema:"arguments of the tool, an object"`
-	Context     string          `json:"context,omitempty" jsonschema:"the context of your reasoning; its end ends the proposal"`
+	Context     string          `json:"context,omitempty" jsonschema:"the context of your reasoning; from its end on, the proposal counts as expired"`
 	Expires     int             `json:"expires_seconds,omitempty" jsonschema:"after how many seconds it can no longer be approved; by default never"`
 	Key         string          `json:"key,omitempty" jsonschema:"any text; a second call with the same key and arguments sends nothing"`
 }

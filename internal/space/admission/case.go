@@ -32,7 +32,7 @@ type Case struct {
 // Proposal is a proposed call in the log, or on its way into it.
 type Proposal struct {
 	Envelope *protocol.Envelope // shared: read-only
-	Thread   []protocol.ParticipantID
+	Audience []protocol.ParticipantID
 	Payload  protocol.Value
 }
 
@@ -145,7 +145,7 @@ func (c *Case) checkDecision() error {
 }
 
 func (c *Case) sees(x *Proposal) bool {
-	return c.State.Visibility(c.Sender, c.Now).Allows(x.Envelope, x.Thread)
+	return c.State.Visibility(c.Sender, c.Now).Allows(x.Envelope, x.Audience)
 }
 
 // checkOpinion checks that an opinion is about the one proposal that it names, of another

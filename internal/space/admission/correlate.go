@@ -15,7 +15,7 @@ import (
 // parent is an envelope that another one correlates to.
 type parent struct {
 	envelope *protocol.Envelope // shared: read-only; without Seq while it is pending
-	thread   []protocol.ParticipantID
+	audience []protocol.ParticipantID
 	spelling ring.Spelling
 	parsed   protocol.Value // see payload
 	settles  protocol.ID    // the proposal that it decides on
@@ -73,21 +73,21 @@ func (b *batch) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, e
 	return found, nil
 }
 
-// threadOf returns the senders of the parents and of their threads.
-func threadOf(parents []*parent) []protocol.ParticipantID {
-	var thread []protocol.ParticipantID
+// audienceOf returns the senders of the parents, and their audiences.
+func audienceOf(parents []*parent) []protocol.ParticipantID {
+	var audience []protocol.ParticipantID
 	add := func(id protocol.ParticipantID) {
-		if id != protocol.GatewayID && id != ring.AllParticipants && !slices.Contains(thread, id) {
-			thread = append(thread, id)
+		if id != protocol.GatewayID && id != ring.AllParticipants && !slices.Contains(audience, id) {
+			audience = append(audience, id)
 		}
 	}
 	for _, x := range parents {
 		add(x.envelope.From)
-		for _, id := range x.thread {
+		for _, id := range x.audience {
 			add(id)
 		}
 	}
-	return thread
+	return audience
 }
 
 // checkUndone checks that a demotion names at most one envelope, and that it is a decision of
@@ -139,7 +139,7 @@ func (b *batch) parent(ctx context.Context, id protocol.ID) (parent, error) {
 // find finds an admitted envelope by its id. Errors: ErrNotFound, ErrUnavailable.
 func (s *View) find(ctx context.Context, id protocol.ID) (parent, error) {
 	if e := s.Ring.Lookup(id); e != nil {
-		return parent{envelope: e.Envelope, thread: e.Thread(), spelling: ring.ReadSpelling(e.Private()), settles: e.Settles()}, nil
+		return parent{envelope: e.Envelope, audience: e.Audience(), spelling: ring.ReadSpelling(e.Private()), settles: e.Settles()}, nil
 	}
 	e, err := s.Journal.Lookup(ctx, s.Name, id)
 	if err != nil {

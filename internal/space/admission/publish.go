@@ -59,7 +59,7 @@ func (f *Sender) checkFrom(in *protocol.Inbound) error {
 
 // sees reports whether the sender may see an envelope of the log.
 func (f *Sender) sees(x *parent) bool {
-	return f.Space.State.Load().Visibility(f.Viewer, f.Space.Now()).Allows(x.envelope, x.thread)
+	return f.Space.State.Load().Visibility(f.Viewer, f.Space.Now()).Allows(x.envelope, x.audience)
 }
 
 // Decoded is a frame of a sender, as its caller has decoded it.
@@ -274,14 +274,14 @@ func (b *batch) check(ctx context.Context, p *candidate) error {
 	if e.Kind == protocol.KindStreamData {
 		b.addressData(p)
 	}
-	p.draft.Audience = threadOf(parents)
+	p.draft.Audience = audienceOf(parents)
 	if recordsOwnCall(e, parents) {
 		p.draft.Audience = append(p.draft.Audience, ring.AllParticipants)
 	}
 	if exchange.IsDecision(e.Kind) || e.Kind == protocol.KindMCPOpinion {
 		for _, x := range parents {
 			if x.envelope.Kind == protocol.KindMCPProposal {
-				p.proposals = append(p.proposals, &Proposal{Envelope: x.envelope, Thread: x.thread, Payload: x.payload()})
+				p.proposals = append(p.proposals, &Proposal{Envelope: x.envelope, Audience: x.audience, Payload: x.payload()})
 			}
 		}
 	}

@@ -15,9 +15,9 @@ type Entry struct {
 	// Envelope is shared: read-only.
 	Envelope *protocol.Envelope
 
-	thread []protocol.ParticipantID // senders of the envelopes that it correlates to
-	except protocol.ParticipantID   // excluded recipient (presence: the participant itself)
-	hidden bool                     // for gateways only
+	audience []protocol.ParticipantID // senders of the envelopes that it correlates to
+	except   protocol.ParticipantID   // excluded recipient (presence: the participant itself)
+	hidden   bool                     // for gateways only
 	// targeted: visible only to its addressees and observers, regardless of the space's
 	// visibility.
 	targeted bool
@@ -36,7 +36,7 @@ type Entry struct {
 
 // NewEntry returns an entry of the log, for delivery.
 func NewEntry(e *journal.Entry) *Entry {
-	return &Entry{Envelope: &e.Envelope, thread: e.Audience, hidden: e.Hidden, note: e.Private, settles: e.Settles, after: e.Envelope.Seq,
+	return &Entry{Envelope: &e.Envelope, audience: e.Audience, hidden: e.Hidden, note: e.Private, settles: e.Settles, after: e.Envelope.Seq,
 		parsed: e.Parsed, targeted: e.Envelope.Kind == protocol.KindStreamData && ReadSpelling(e.Private).Targeted}
 }
 
@@ -50,7 +50,7 @@ func NewPresence(e *protocol.Envelope, except protocol.ParticipantID, spelled *[
 func (e *Entry) WithoutContent() *Entry {
 	env := *e.Envelope
 	env.Payload, env.Extra = nil, nil
-	return &Entry{Envelope: &env, thread: e.thread, hidden: e.hidden, targeted: e.targeted}
+	return &Entry{Envelope: &env, audience: e.audience, hidden: e.hidden, targeted: e.targeted}
 }
 
 // Hidden reports whether only gateways read the entry.
@@ -128,22 +128,22 @@ func (e *Entry) VisibleTo(v Visibility) bool {
 	if e.hidden || e.except == v.ID || e.targeted && !v.Observes && !e.Envelope.AddressedTo(v.ID) {
 		return false
 	}
-	return v.Allows(e.Envelope, e.thread)
+	return v.Allows(e.Envelope, e.audience)
 }
 
-// AllParticipants in a thread makes an addressed envelope visible to all
+// AllParticipants in an audience makes an addressed envelope visible to all
 // participants. It is not a valid participant id.
 const AllParticipants protocol.ParticipantID = "*"
 
-// Thread returns the audience: the senders of the envelopes that the entry
+// Audience returns the senders of the envelopes that the entry
 // correlates to, directly or through one another. Shared: read-only.
-func (e *Entry) Thread() []protocol.ParticipantID { return e.thread }
+func (e *Entry) Audience() []protocol.ParticipantID { return e.audience }
 
 // IsAddressed reports whether some participants may not see the entry.
-func (e *Entry) IsAddressed() bool { return isAddressed(e.Envelope, e.thread) }
+func (e *Entry) IsAddressed() bool { return isAddressed(e.Envelope, e.audience) }
 
-func isAddressed(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
-	return len(e.To) > 0 && !slices.Contains(thread, AllParticipants)
+func isAddressed(e *protocol.Envelope, audience []protocol.ParticipantID) bool {
+	return len(e.To) > 0 && !slices.Contains(audience, AllParticipants)
 }
 
 // EncodeTogether encodes the default frames of entries in one block of memory, so
@@ -185,13 +185,13 @@ type Visibility struct {
 }
 
 // Allows reports whether section 1 lets the viewer see an envelope of the log
-// that is not hidden; thread is [Entry.Thread].
-func (v Visibility) Allows(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
-	if !isAddressed(e, thread) || v.Everyone || v.Observes {
+// that is not hidden; audience is [Entry.Audience].
+func (v Visibility) Allows(e *protocol.Envelope, audience []protocol.ParticipantID) bool {
+	if !isAddressed(e, audience) || v.Everyone || v.Observes {
 		return true
 	}
 	if e.Seq != 0 && e.Seq <= v.VisibleAfter {
 		return false
 	}
-	return e.From == v.ID || e.AddressedTo(v.ID) || slices.Contains(thread, v.ID)
+	return e.From == v.ID || e.AddressedTo(v.ID) || slices.Contains(audience, v.ID)
 }

@@ -63,7 +63,7 @@ type StreamText struct {
 	redactor Redactor
 	// Of the last chunk: the fields of the envelope that carries the rest.
 	last     protocol.Envelope
-	thread   []protocol.ParticipantID
+	audience []protocol.ParticipantID
 	spelling Spelling
 
 	// Guarded by StreamTexts.mu.
@@ -227,7 +227,7 @@ func (t *StreamTexts) Data(ctx context.Context, x *StreamText, c *StreamChunk, o
 	}
 	x.last = *e
 	x.last.Payload, x.last.Extra = nil, nil
-	x.thread, x.spelling = c.Draft.Audience, c.Spelling
+	x.audience, x.spelling = c.Draft.Audience, c.Spelling
 	x.spelling.ID, x.spelling.Sum = "", ""
 	t.charge(x, e.From, x.redactor.Size())
 	return r, empty, before, nil
@@ -266,5 +266,5 @@ func (x *StreamText) restLocked() *journal.Draft {
 	}
 	e := x.last
 	e.Payload = payload
-	return &journal.Draft{Envelope: e, Audience: x.thread, Private: x.spelling.Note(nil, nil)}
+	return &journal.Draft{Envelope: e, Audience: x.audience, Private: x.spelling.Note(nil, nil)}
 }

@@ -31,9 +31,9 @@ const (
 // is shared: read-only. Entries passed to a viewer have no payload.
 type Entry struct {
 	Envelope *protocol.Envelope
-	// Thread names the senders of the envelopes that it correlates to, directly
+	// Audience names the senders of the envelopes that it correlates to, directly
 	// or through one another; the log keeps them with it.
-	Thread []protocol.ParticipantID
+	Audience []protocol.ParticipantID
 }
 
 // Masker removes secrets from texts. It must return the same for the same text
@@ -110,7 +110,7 @@ type masked struct {
 func Weigh(e *Entry) int {
 	env := e.Envelope
 	const name = 64
-	names := len(env.To) + len(e.Thread) + len(env.Correlation.IDs)
+	names := len(env.To) + len(e.Audience) + len(env.Correlation.IDs)
 	return 800 + name*names + min(len(env.Payload), maxHeld)
 }
 
@@ -159,7 +159,7 @@ func (d *Display) params(raw json.RawMessage) json.RawMessage {
 func NewItem(e *Entry) *Item {
 	slim := *e.Envelope
 	slim.Payload, slim.Extra = nil, nil
-	it := &Item{Entry: Entry{Envelope: &slim, Thread: e.Thread}, Weight: Weigh(e) + min(len(e.Envelope.Payload), maxHeld), group: -1}
+	it := &Item{Entry: Entry{Envelope: &slim, Audience: e.Audience}, Weight: Weigh(e) + min(len(e.Envelope.Payload), maxHeld), group: -1}
 	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
 	if err != nil {
 		return it

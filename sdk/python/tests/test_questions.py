@@ -437,11 +437,13 @@ class QuestionsTest(SpaceTest):
     async def test_a_handler_that_drops_its_cancellation(self) -> None:
         """The question ends once, without a conclusion, also if the handler goes on."""
         going_on, late = asyncio.Event(), []
+        waiting: list[str] = []  # the texts of the questions whose handler can be cancelled
 
         async def answer(question: meup.Question) -> None:
             async with question.reasoning() as r:
                 async with r.reasoning("a part") as part:
                     try:
+                        waiting.append(question.text)
                         await asyncio.Event().wait()
                     except asyncio.CancelledError:
                         pass
@@ -458,6 +460,7 @@ class QuestionsTest(SpaceTest):
             for text in ("returns", "goes on"):
                 start = await self.ask(text)
                 part = await next_of(self.alice, "reasoning.start", "planner")
+                await until(lambda: text in waiting)
                 await self.alice.send("participant.restart", {"mode": "clear"}, to=["planner"])
                 for context in (part.opens, start.opens):
                     env = await self.alice.receive()
