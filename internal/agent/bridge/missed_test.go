@@ -110,6 +110,7 @@ func TestMissed_AfterAStop(t *testing.T) {
 		delete(want, env.Correlation.First())
 	}
 	ask(t, alice, "tools/call", tool("peek"))
+	testkit.Eventually(t, "the call of carol, who has left, is made too", func() bool { return n.Load() == 4 })
 	second.stop()
 	third := employ(t, g, server, catchingUp(t, g))
 	if got := ask(t, alice, "tools/call", tool("peek")); !strings.Contains(got, "counted 4") || n.Load() != 4 {
