@@ -167,7 +167,7 @@ func TestStore_Killed(t *testing.T) {
 		}
 	}
 	k.dbMu.Lock()
-	err := k.db.With(func(store *pebble.DB) error { return store.LogData(nil, pebble.Sync) }) // what was committed before is written
+	err := k.db.(*turnDB).With(func(store *pebble.DB) error { return store.LogData(nil, pebble.Sync) }) // what was committed before is written
 	k.dbMu.Unlock()
 	if err != nil {
 		t.Fatal(err)
@@ -432,7 +432,7 @@ func TestStore_DamageWhileOpen(t *testing.T) {
 	})
 	defer l.Close()
 	k.dbMu.Lock()
-	_ = k.db.Failed(derivedb.ErrDamaged)
+	_ = k.db.(*turnDB).Failed(derivedb.ErrDamaged)
 	k.dbMu.Unlock()
 	h.write("lab", 5, 6)
 	if got, want := everything(t, k, s), fold(t, log, s); got != want {

@@ -38,13 +38,23 @@ type SearchStore struct {
 	wake chan struct{} // a search waits
 
 	access sync.RWMutex // held for writing while the index is replaced
-	index  *search.Index
+	index  searchIndex
 	opened time.Time // the last attempt
 
 	mu        sync.Mutex
 	followers map[string]*follower
 	turn      uint64        // counts the calls of follow, by Run alone
 	moved     chan struct{} // closed and replaced when a follower has moved
+}
+
+// searchIndex is a search.Index, as turnRows is a turnDB.
+type searchIndex interface {
+	Search(ctx context.Context, space string, who search.Asker, q search.Query) (*search.Result, error)
+	Position(space string) (search.Position, error)
+	Begin(space, log string) error
+	Apply(space string, docs []search.Doc, read protocol.Seq, built bool) error
+	Trim(space string, oldest protocol.Seq) error
+	Close() error
 }
 
 // follower is the position of an open space. Run alone changes it.

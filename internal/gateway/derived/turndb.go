@@ -48,7 +48,7 @@ type position struct {
 
 // Space returns the rows of a space. The ones of another log are dropped, and with
 // reset all. One user at a time may have the rows of a space.
-func (db *turnDB) Space(name, log string, reset bool) (*turnSpace, error) {
+func (db *turnDB) Space(name, log string, reset bool) (turns.Rows, error) {
 	s := &turnSpace{db: db}
 	return s, db.With(func(store *pebble.DB) error {
 		var p position

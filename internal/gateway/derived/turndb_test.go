@@ -33,7 +33,7 @@ func openSpace(t rapid.TB, db *turnDB, name, log string, reset bool) *turnSpace 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return s.(*turnSpace)
 }
 
 // model is the rows of a space: of a list by its key and the Seq.

@@ -76,13 +76,23 @@ type TurnStore struct {
 	wait sync.WaitGroup // tailers
 
 	dbMu    sync.Mutex // held while the indexes are opened or closed
-	db      *turnDB    // nil: not opened yet
+	db      turnRows   // nil: not opened yet
 	flushed time.Time  // when the last flush was started
 
 	mu      sync.Mutex
 	tailers map[string]*tailer
 	ended   map[string]<-chan struct{} // by space: closed when its last following has ended
 	closed  bool
+}
+
+// turnRows is a turnDB. A field of that type would have every package that imports the
+// gateway compile the generic types of Pebble again.
+type turnRows interface {
+	Space(name, log string, reset bool) (turns.Rows, error)
+	Damaged() bool
+	Full() bool
+	StartFlush() error
+	Close() error
 }
 
 // NewTurnStore returns a TurnStore. Close must be called.
@@ -126,7 +136,7 @@ func (s *TurnStore) Close() {
 }
 
 // rows returns the rows of a space, empty ones with reset.
-func (s *TurnStore) rows(name, log string, reset bool) (*turnSpace, error) {
+func (s *TurnStore) rows(name, log string, reset bool) (turns.Rows, error) {
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
 	if err := s.openLocked(); err != nil {

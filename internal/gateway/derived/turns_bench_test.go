@@ -147,7 +147,7 @@ func BenchmarkFirstAnswer(b *testing.B) {
 				b.ReportMetric(float64(heap()-before)/(1<<20), "heap-MiB")
 				k.mu.Lock()
 				k.dbMu.Lock()
-				b.ReportMetric(float64(k.db.Size())/float64(n), "disk-B/envelope")
+				b.ReportMetric(float64(k.db.(*turnDB).Size())/float64(n), "disk-B/envelope")
 				k.dbMu.Unlock()
 				k.mu.Unlock()
 				crashed := dir + "-crashed"
