@@ -64,8 +64,10 @@ func TestHooks(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || string(text) != "{}\n" {
 		t.Errorf("%v %s", err, text)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info.Mode(), err)
+	if info, err := os.Stat(path); err != nil {
+		t.Error(err)
+	} else if info.Mode().Perm() != 0o600 {
+		t.Error(info.Mode())
 	}
 	t.Run("a project, by a link", func(t *testing.T) {
 		project := t.TempDir()

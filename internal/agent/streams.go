@@ -217,7 +217,7 @@ func (g *stream) end(withdraw bool) string {
 	id := g.id
 	switch {
 	case id == "":
-	case withdraw:
+	case withdraw || g.refused:
 		_, _ = g.send(protocol.KindStreamClose, chunk{ID: id, Reason: protocol.StreamWithdrawn})
 	default:
 		g.flush()

@@ -1,6 +1,17 @@
 package agent
 
-import "testing"
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
 
 // Of an answer, the closing lines and the space at its ends are not streamed, wherever the
 // pieces are cut.
@@ -29,4 +40,30 @@ func TestVisible(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stream whose opening was not acknowledged may be open. It is closed as withdrawn, because
+// no text followed.
+func TestStream_OpeningUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var sent []string
+		g := &stream{o: &deltaOptions{Context: ctx, Off: new(atomic.Bool)}, to: func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error) {
+			var c chunk
+			if err := json.Unmarshal(payload, &c); err != nil {
+				t.Error(err)
+			}
+			sent = append(sent, string(kind)+" "+c.Reason)
+			return new(client.Pending), nil // its admission is never known
+		}}
+		g.add("text")
+		time.Sleep(2 * streamPause)
+		cancel()
+		if id := g.end(false); id != "" {
+			t.Errorf("the stream %s carried the text", id)
+		}
+		if want := []string{"stream.open ", "stream.close withdrawn"}; !slices.Equal(sent, want) {
+			t.Errorf("sent %q, want %q", sent, want)
+		}
+	})
 }
