@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -101,6 +102,7 @@ func TestMaskedBytes_PerRequest(t *testing.T) {
 // TestMaskedBytes_PerPage bounds the bytes that one page masks, however long the
 // texts of its thread are.
 func TestMaskedBytes_PerPage(t *testing.T) {
+	testkit.OneGoroutine(t)
 	log := new(memoryLog)
 	longChats(log, 200)
 	for i, e := range log.entries[1:] {

@@ -485,7 +485,11 @@ func TestCommit_Crash(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			fs := vfs.NewCrashableMem()
 			db := openSmall(t, fs)
-			for round := range 10 {
+			rounds := 10
+			if testkit.Race {
+				rounds = 3
+			}
+			for round := range rounds {
 				commit(t, db, 50*round, 50*round+50)
 				if test.unsynced == 100 {
 					if err := db.Store().LogData(nil, pebble.Sync); err != nil { // waits until the log is written

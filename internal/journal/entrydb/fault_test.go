@@ -311,9 +311,7 @@ func TestCompaction_Fails(t *testing.T) {
 // A commit that waits for a memtable must not wait forever when the flush that
 // would free the memtable fails.
 func TestFlush_Fails(t *testing.T) {
-	if testkit.Race {
-		t.Skip("one goroutine writes 64 MiB")
-	}
+	testkit.OneGoroutine(t) // it writes 64 MiB
 	var f faults
 	stalled := make(chan struct{})
 	d := open(t, Options{

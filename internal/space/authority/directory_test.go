@@ -239,6 +239,7 @@ func TestRead_Refusals(t *testing.T) {
 }
 
 func TestApply_Bounds(t *testing.T) {
+	testkit.OneGoroutine(t)
 	f := &folder{t: t}
 	for i := range authority.MaxSpaces {
 		f.must(protocol.KindAdminSpacePut, `{"space":"s%d"}`, i)

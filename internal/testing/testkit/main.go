@@ -53,6 +53,14 @@ func Slow(t testing.TB) {
 	}
 }
 
+// OneGoroutine skips a test that takes long with the race detector, which finds nothing in it.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("one goroutine, which takes long with the race detector")
+	}
+}
+
 // Quarantine skips a test that fails by itself for a reason that is not found yet, unless
 // make slow runs it. Each call has an entry in docs/rough-edges.md.
 func Quarantine(t testing.TB, reason string) {
@@ -69,6 +77,11 @@ func Main(m interface{ Run() int }, ignore ...goleak.Option) { os.Exit(Run(m, ig
 // Run is Main for packages that clean up afterwards: it returns the exit code.
 func Run(m interface{ Run() int }, ignore ...goleak.Option) int {
 	flag.Parse()
+	if f := flag.Lookup("rapid.checks"); f != nil && Race && f.Value.String() == f.DefValue {
+		if err := f.Value.Set("20"); err != nil { // a fifth of them
+			panic(err)
+		}
+	}
 	if f := flag.Lookup("rapid.seed"); f != nil && f.Value.String() == f.DefValue {
 		if err := f.Value.Set(strconv.FormatUint(seed(), 10)); err != nil {
 			panic(err)
