@@ -22,7 +22,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINK    := -ldflags "-s -w -X main.version=$(VERSION)"
 
 TEST_TIMEOUT ?= 30m
-TEST_P       ?= 3
+TEST_P       ?= 4
 FUZZ_SECONDS ?= 15
 CHAOS_TIME   ?= 20m
 CHAOS_ARGS   ?=

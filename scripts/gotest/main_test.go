@@ -202,7 +202,7 @@ func TestRun(t *testing.T) {
 				}
 			}
 			t.Chdir(dir)
-			t.Setenv("GOFLAGS", "-trimpath -buildvcs=false -vet=off") // as the tests of this repository are compiled
+			t.Setenv("GOFLAGS", "-trimpath -buildvcs=false -gcflags=all=-dwarf=false -vet=off") // as the tests of this repository are compiled
 			var out bytes.Buffer
 			code, err := run(test.args, &out)
 			if err != nil || code != test.code {

@@ -122,7 +122,7 @@ func sourceTime(ctx context.Context) (time.Time, error) {
 // platform into a folder.
 func builder(version, pattern string) func(context.Context, platform, string) error {
 	return func(ctx context.Context, p platform, dir string) error {
-		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath",
+		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-gcflags=all=-dwarf=false",
 			"-ldflags", "-s -w -buildid= -X main.version="+version, "-o", dir+string(filepath.Separator), pattern)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=")
 		cmd.Stderr = os.Stderr
