@@ -6,12 +6,14 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Many busy spaces together stay within the budget, and a quiet one keeps its
 // entries.
 func TestRings_TotalIsBounded(t *testing.T) {
+	testkit.OneGoroutine(t)
 	const total = 4 << 20
 	log := journal.NewMemory(journal.MemoryOptions{})
 	n := 0

@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -223,6 +224,7 @@ func TestScorecard_WhoIsAPerson(t *testing.T) {
 
 // TestScorecard_Bounds: what is before the newest entries is not read.
 func TestScorecard_Bounds(t *testing.T) {
+	testkit.OneGoroutine(t)
 	r := openReviewed(t, nil)
 	r.proposes("p1", "move", `{}`, "")
 	r.judges("p1", "approve")

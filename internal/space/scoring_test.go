@@ -429,6 +429,7 @@ func plainScore(log []scored, since time.Time, reviewer protocol.ParticipantID) 
 // TestScorecard_Plain compares scorecards of random logs with a reading of them that looks
 // everything up.
 func TestScorecard_Plain(t *testing.T) {
+	testkit.OneGoroutine(t)
 	r := testkit.Rand(t)
 	var seen tally
 	for n := range 300 {
@@ -474,6 +475,7 @@ func TestScorecard_Plain(t *testing.T) {
 // TestScorecard_Bounds checks that what a scorecard holds is counted, and is let go with each
 // proposal.
 func TestScorecard_Bounds(t *testing.T) {
+	testkit.OneGoroutine(t)
 	s := newScorecard(testPanel, time.Time{})
 	seq := protocol.Seq(1 << 30)
 	add := func(kind protocol.Kind, from, id, of, settles, payload string) {

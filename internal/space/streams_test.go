@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -97,6 +98,7 @@ func TestReservedNames_InAnyCase(t *testing.T) {
 }
 
 func TestStreams_Bounds(t *testing.T) {
+	testkit.OneGoroutine(t)
 	const each, all = 1024, 4096
 	who := rights{}
 	for _, id := range []protocol.ParticipantID{"a", "b", "c", "d", "e"} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -34,6 +35,7 @@ func worstJSON(n int) string {
 // same limit, regardless of its content; a larger one is rejected with
 // ErrTooLarge.
 func TestLargeDrafts(t *testing.T) {
+	testkit.OneGoroutine(t)
 	t.Parallel()
 	n := openAccount(t)
 	j := openTest(t, n.url(), nil)
