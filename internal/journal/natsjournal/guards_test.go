@@ -69,6 +69,7 @@ func TestGuards_Cut(t *testing.T) {
 // The cost of a rejected draft depends neither on the number of spaces with one
 // nor on the number of earlier ones.
 func TestGuards_CostOfManySpaces(t *testing.T) {
+	testkit.OneGoroutine(t)
 	for _, spaces := range []int{1000, 5000} {
 		t.Run(fmt.Sprint(spaces), func(t *testing.T) {
 			r := openTestReplica(t)

@@ -333,6 +333,7 @@ func TestJournal_MovedAway(t *testing.T) {
 
 // TestJournal_ManySpaces bounds the state in memory for spaces with appends.
 func TestJournal_ManySpaces(t *testing.T) {
+	testkit.OneGoroutine(t)
 	j := open(t, Options{})
 	defer j.Close()
 	const spaces = 2*maxSpaceLogs + 10
