@@ -56,7 +56,7 @@ func join(t *testing.T, nc *nats.Conn) *Peers {
 	t.Helper()
 	p, err := Join(Options{
 		Conn: nc, Interval: 100 * time.Millisecond, Expiry: 20 * 100 * time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Logger: slog.New(slog.NewTextHandler(testkit.Output(t), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -124,26 +124,25 @@ func TestReader_ContinuesAfterControlFrames(t *testing.T) {
 			if _, payload, err := r.read(); err != nil || !bytes.Contains(payload, []byte("system.welcome")) {
 				t.Fatalf("%s, %v", payload, err)
 			}
+			acked := false // perhaps before the pong
+			read := func() (opcode byte) {
+				opcode, payload, err := r.read()
+				if err != nil {
+					t.Fatal(err)
+				}
+				acked = acked || bytes.Contains(payload, []byte(`"system.ack"`)) && bytes.Contains(payload, []byte(`"part"`))
+				return opcode
+			}
 			for _, w := range c.writes {
 				if _, err := r.Write(w); err != nil {
 					t.Fatal(err)
 				}
-				if w[0] == ping {
-					for opcode := byte(0); opcode != 0xa; {
-						var err error
-						opcode, _, err = r.read()
-						if err != nil {
-							t.Fatal(err)
-						}
-					}
+				for answered := w[0] != ping; !answered; {
+					answered = read() == 0xa
 				}
 			}
-			for acked := false; !acked; {
-				_, payload, err := r.read()
-				if err != nil {
-					t.Fatal(err)
-				}
-				acked = bytes.Contains(payload, []byte(`"system.ack"`)) && bytes.Contains(payload, []byte(`"part"`))
+			for !acked {
+				read()
 			}
 			if n := goroutines("ws.(*session).run in goroutine"); (n == 1) != c.replaced {
 				t.Errorf("%d readers were replaced", n)

@@ -255,7 +255,7 @@ func TestReplicasAdded_ToEachStream(t *testing.T) {
 			var log testkit.Log
 			j = openTest(t, urls(nodes), func(o *Options) {
 				o.Prefix, o.ReplicaDir, o.Replicas, o.addEvery = name, dir, 5, 100*time.Millisecond
-				o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(&log, t.Output()), nil))
+				o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(&log, testkit.Output(t)), nil))
 			})
 			testkit.Eventually(t, "all streams have three replicas", func() bool {
 				return !slices.ContainsFunc(j.streams, func(s *stream) bool {

@@ -159,7 +159,7 @@ func (n *natsServer) urlAt(address string) string {
 
 // testLog returns a logger that writes to the test's output.
 func testLog(t testing.TB) *slog.Logger {
-	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return slog.New(slog.NewTextHandler(testkit.Output(t), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // dial returns a connection that the end of the test closes.

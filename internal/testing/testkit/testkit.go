@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net"
@@ -95,6 +96,29 @@ func CopyFolder(t testing.TB, to, from string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Output is the output of a test until the test ends. What comes later, as from a callback of
+// nats.go, is dropped.
+func Output(t testing.TB) io.Writer {
+	o := &output{to: t.Output()}
+	t.Cleanup(func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.to = io.Discard
+	})
+	return o
+}
+
+type output struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.to.Write(p)
 }
 
 // Log is a log in memory. Its methods may be called concurrently.
