@@ -83,6 +83,9 @@ TEST_PKGS  ?= ./internal/testing/webtest ./e2e ./cmd/meup ./internal/gateway ./s
 # Packages that own concurrency.
 RACE_PKGS ?= ./...
 
+# Random order of tests in make race; their results are not cached then. Empty: as written.
+SHUFFLE ?= on
+
 # The race detector needs C code. What else could be C code, the resolver, the list of
 # users and the compression of Pebble, is Go code as in every other build.
 RACE := -race -tags=netgo,osusergo,pebblegozstd
@@ -114,7 +117,7 @@ test: prepare test-web ## all tests that a change must pass
 .PHONY: race
 race: prepare programs ## the same tests with the race detector, in random order: RACE_PKGS=packages
 	@CGO_ENABLED=1 $(COMPILER) $(COMPILE) $(RACE) $(RACE_PKGS) >/dev/null
-	CGO_ENABLED=1 $(if $(MEMORY),TMPDIR=$(MEMORY)) $(GOTEST) $(TEST_FLAGS) $(RACE) -shuffle=on $(RACE_PKGS)
+	CGO_ENABLED=1 $(if $(MEMORY),TMPDIR=$(MEMORY)) $(GOTEST) $(TEST_FLAGS) $(RACE) $(if $(SHUFFLE),-shuffle=$(SHUFFLE)) $(RACE_PKGS)
 
 .PHONY: slow
 slow: race ## the race detector everywhere; faults, floods and attacks at full size, on a disk, with new random seeds; every fuzz target for FUZZ_SECONDS (15)

@@ -9,21 +9,26 @@
 // then, the run goes on, and the test is named as flaky: more than three flaky tests fail
 // the run. Not run again: a build that fails, a data race, a panic, goroutines that are
 // left, and every other failure that no single test has.
+//
+// A run that is interrupted, or whose go test is killed, fails and prints what it has.
 package main
 
 import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -34,7 +39,9 @@ const (
 )
 
 func main() {
-	code, err := run(os.Args[1:], os.Stdout)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code, err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		code = 1
@@ -43,7 +50,7 @@ func main() {
 }
 
 // run runs the tests and returns the exit code.
-func run(args []string, out io.Writer) (int, error) {
+func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 	begun := time.Now()
 	r := &results{out: out, tests: make(map[id]*result)}
 	if len(args) > 0 && args[0] == "-each" {
@@ -57,13 +64,8 @@ func run(args []string, out io.Writer) (int, error) {
 	if slices.Contains(packages, "-args") {
 		return 0, errors.New("-args is not supported")
 	}
-	if err := r.goTest(flags, packages); err != nil {
-		return 0, err
-	}
-	flaky, failed, err := r.again(flags)
-	if err != nil {
-		return 0, err
-	}
+	stopped := r.goTest(ctx, flags, packages)
+	flaky, failed := r.again(ctx, flags)
 	r.printSlowest()
 	passed, skipped := r.count("pass")+len(flaky), r.count("skip")
 	for _, t := range flaky {
@@ -71,6 +73,10 @@ func run(args []string, out io.Writer) (int, error) {
 	}
 	if len(flaky) > maxFlaky {
 		fmt.Fprintf(out, "%d flaky tests are more than %d: the run has failed\n", len(flaky), maxFlaky)
+		failed++
+	}
+	if stopped != nil {
+		fmt.Fprintf(out, "go test: %v\n", stopped)
 		failed++
 	}
 	fmt.Fprintf(out, "tests took %.0f s\n%d passed, %d failed, %d skipped\n", time.Since(begun).Seconds(), passed, failed, skipped)
@@ -89,8 +95,10 @@ type result struct {
 	outcome string // pass, fail or skip; "": it has not ended
 	seconds float64
 	fatal   bool // its output matches fatal
+	cached  bool // a package that was not run, as it is unchanged
 	output  bytes.Buffer
 	cut     bytes.Buffer // the newest output, if there is more than maxOutput
+	dropped int          // bytes between output and cut
 }
 
 func (t *result) write(text string) {
@@ -101,11 +109,15 @@ func (t *result) write(text string) {
 	t.cut.WriteString(text)
 	if n := t.cut.Len() - maxOutput; n > maxOutput {
 		t.cut.Next(n)
+		t.dropped += n
 	}
 }
 
 func (t *result) print(out io.Writer) {
 	_, _ = out.Write(t.output.Bytes())
+	if t.dropped > 0 {
+		fmt.Fprintf(out, "\n[%d bytes are left out]\n", t.dropped)
+	}
 	_, _ = out.Write(t.cut.Bytes())
 }
 
@@ -117,14 +129,15 @@ type results struct {
 
 // event is a line of go test -json (go doc test2json).
 type event struct {
-	Action, Package, ImportPath, Test, Output, FailedBuild string
-	Elapsed                                                float64
+	Action, Package, Test, Output string
+	Elapsed                       float64
 }
 
 // goTest runs go test and keeps its results; that tests fail is no error.
-func (r *results) goTest(flags, packages []string) error {
-	cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, flags, packages)...) //nolint:gosec // its arguments are those of this program
+func (r *results) goTest(ctx context.Context, flags, packages []string) error {
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json"}, flags, packages)...) //nolint:gosec // its arguments are those of this program
 	cmd.Stderr = os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends its tests
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -187,7 +200,7 @@ func (r *results) add(e *event) {
 
 // printPackage prints the line of a package that has ended, after its failed tests.
 func (r *results) printPackage(p *result) {
-	if p.outcome == "fail" {
+	if p.outcome != "pass" {
 		for _, t := range r.failures(p.pkg) {
 			t.print(r.out)
 		}
@@ -195,8 +208,9 @@ func (r *results) printPackage(p *result) {
 		return
 	}
 	for line := range strings.Lines(p.output.String()) {
-		if strings.HasPrefix(line, "ok ") {
+		if strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "waiting for goroutines to end") {
 			_, _ = io.WriteString(r.out, line)
+			p.cached = p.cached || strings.HasSuffix(line, "\t(cached)\n")
 		}
 	}
 }
@@ -219,9 +233,10 @@ var fatal = regexp.MustCompile("^(panic: |fatal error: |goroutines are left: |WA
 
 // again runs the failed tests of each package again. It returns the ones that passed then,
 // and the number of failures that remain.
-func (r *results) again(flags []string) (flaky []id, failed int, err error) {
+func (r *results) again(ctx context.Context, flags []string) (flaky []id, failed int) {
 	var once []*result
 	for _, p := range r.list(func(t *result) bool { return t.test == "" && t.outcome == "" }) {
+		r.printPackage(p)
 		fmt.Fprintf(r.out, "FAILED %s: has not ended\n", short(p.pkg))
 		failed++
 	}
@@ -237,22 +252,28 @@ func (r *results) again(flags []string) (flaky []id, failed int, err error) {
 	}
 	if len(once) > 3*maxFlaky {
 		fmt.Fprintf(r.out, "%d tests failed: none is run again\n", len(once))
-		return nil, failed + len(once), nil
+		return nil, failed + len(once)
 	}
 	for _, t := range once {
+		if ctx.Err() != nil {
+			fmt.Fprintf(r.out, "FAILED %s (%s): not run again\n", t.test, short(t.pkg))
+			failed++
+			continue
+		}
 		second := &results{out: r.out, tests: make(map[id]*result)}
 		fmt.Fprintf(r.out, "again: %s (%s)\n", t.test, short(t.pkg))
-		if err := second.goTest(append(slices.Clone(flags), "-count=1", "-run=^"+t.test+"$"), []string{t.pkg}); err != nil {
-			return nil, 0, err
+		err := second.goTest(ctx, append(slices.Clone(flags), "-count=1", "-run=^"+t.test+"$"), []string{t.pkg})
+		if err != nil {
+			fmt.Fprintf(r.out, "go test: %v\n", err)
 		}
-		if got := second.tests[t.id]; got == nil || got.outcome != "pass" || second.tests[id{pkg: t.pkg}].outcome != "pass" {
+		if got := second.tests[t.id]; err != nil || got == nil || got.outcome != "pass" || second.tests[id{pkg: t.pkg}].outcome != "pass" {
 			fmt.Fprintf(r.out, "FAILED %s (%s): failed twice\n", t.test, short(t.pkg))
 			failed++
 			continue
 		}
 		flaky = append(flaky, t.id)
 	}
-	return flaky, failed, nil
+	return flaky, failed
 }
 
 func (r *results) list(is func(*result) bool) (list []*result) {
@@ -278,7 +299,10 @@ func (r *results) packages(outcome string) int {
 func (r *results) printSlowest() {
 	for _, what := range []string{"packages", "tests"} {
 		fmt.Fprintf(r.out, "\nslowest %s:\n", what)
-		list := r.list(func(t *result) bool { return (t.test == "") == (what == "packages") })
+		list := r.list(func(t *result) bool {
+			p := r.tests[id{pkg: t.pkg}]
+			return (t.test == "") == (what == "packages") && (p == nil || !p.cached)
+		})
 		for _, t := range list[:min(slowest, len(list))] {
 			fmt.Fprintf(r.out, "%8.1f s  %s\n", t.seconds, strings.TrimSpace(short(t.pkg)+" "+t.test))
 		}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,6 +99,27 @@ func TestDies(t *testing.T) {
 }
 
 func TestLater(*testing.T) {}
+-- kills/kills_test.go --
+package kills
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+)
+
+func TestKills(*testing.T) {
+	fmt.Println("so far so good")
+	syscall.Kill(os.Getppid(), syscall.SIGKILL)
+	select {}
+}
+-- hangs/hangs_test.go --
+package hangs
+
+import "testing"
+
+func TestHangs(*testing.T) { select {} }
 -- race/race_test.go --
 package race
 
@@ -174,6 +197,16 @@ func TestRun(t *testing.T) {
 			want: []string{"FAILED example.org/m/dies: not run again"},
 			lack: []string{"again: ", "FLAKY"},
 		},
+		"go test is killed": {
+			args: []string{"./kills"}, code: 1,
+			want: []string{"so far so good", "FAILED example.org/m/kills: has not ended", "go test: signal: killed\n", "\n0 passed, 2 failed, 0 skipped\n"},
+			lack: []string{"again: "},
+		},
+		"time-out": {
+			args: []string{"-timeout=1s", "./hangs"}, code: 1,
+			want: []string{"panic: test timed out after 1s", "FAILED example.org/m/hangs: not run again", "\n0 passed, 1 failed, 0 skipped\n"},
+			lack: []string{"again: "},
+		},
 		"data race": {
 			args: []string{"./race"}, code: 1,
 			want: []string{"WARNING: DATA RACE", "FAILED example.org/m/race: not run again"},
@@ -204,7 +237,7 @@ func TestRun(t *testing.T) {
 			t.Chdir(dir)
 			t.Setenv("GOFLAGS", "-trimpath -buildvcs=false -gcflags=all=-dwarf=false -vet=off") // as the tests of this repository are compiled
 			var out bytes.Buffer
-			code, err := run(test.args, &out)
+			code, err := run(t.Context(), test.args, &out)
 			if err != nil || code != test.code {
 				t.Errorf("exit code %d, error %v", code, err)
 			}
@@ -225,10 +258,37 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRun_Interrupted checks that a run that is interrupted fails.
+func TestRun_Interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	if code, err := run(ctx, []string{"."}, &out); code != 1 || err != nil || !strings.Contains(out.String(), "go test: context canceled") {
+		t.Errorf("exit code %d, error %v:\n%s", code, err, &out)
+	}
+}
+
+// TestResult_Cut checks that the begin and the end of a long output are kept, and the
+// length of what is between them.
+func TestResult_Cut(t *testing.T) {
+	var r result
+	r.write(strings.Repeat("a", maxOutput))
+	for range 4 {
+		r.write(strings.Repeat("b", maxOutput))
+	}
+	r.write("the end")
+	var out bytes.Buffer
+	r.print(&out)
+	kept := strings.Count(out.String(), "b")
+	if want := fmt.Sprintf("[%d bytes are left out]", 4*maxOutput-kept); kept > 2*maxOutput || !strings.Contains(out.String(), want) || !strings.HasSuffix(out.String(), "the end") {
+		t.Errorf("%d bytes are kept, without %q", kept, want)
+	}
+}
+
 // TestRun_Usage checks that arguments that cannot be understood are an error.
 func TestRun_Usage(t *testing.T) {
 	for _, args := range [][]string{nil, {"-p=2"}, {"./...", "-args"}} {
-		if _, err := run(args, &bytes.Buffer{}); err == nil {
+		if _, err := run(t.Context(), args, &bytes.Buffer{}); err == nil {
 			t.Errorf("%q is no error", args)
 		}
 	}
