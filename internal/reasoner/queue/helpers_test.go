@@ -42,7 +42,7 @@ type site struct {
 func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir(), log: new(testkit.Log)}
-	s.start("127.0.0.1:0")
+	s.start(testkit.FreeAddress(t)) // some tests start it there again
 	t.Cleanup(func() { s.Close() })
 	return s
 }
