@@ -56,10 +56,12 @@ func (s *site) start(listen string) {
 	s.Server = server
 }
 
-// conn returns a new network connection, as a separate process would have.
+// conn returns a new network connection, as a separate process would have. It is not given up
+// on a busy machine: a request on a connection that is not there fails at once.
 func (s *site) conn() *nats.Conn {
 	s.t.Helper()
-	nc, err := natsconn.Connect(s.URL(), nil, nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
+	nc, err := natsconn.Connect(s.URL(), nil, nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0),
+		nats.Timeout(testkit.Patience), nats.PingInterval(testkit.Patience))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func (s *site) conn() *nats.Conn {
 
 func (s *site) js() jetstream.JetStream {
 	s.t.Helper()
-	js, err := jetstream.New(s.conn())
+	js, err := jetstream.New(s.conn(), jetstream.WithDefaultTimeout(testkit.Patience))
 	if err != nil {
 		s.t.Fatal(err)
 	}
