@@ -400,7 +400,8 @@ func TestStreams_Recreated(t *testing.T) {
 	if _, err := c.AgentIntent(t.Context(), request("before")); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{names.JobsStream(), names.ResultsStream()} {
+	// The workers notice that the jobs are gone, and create what is missing then.
+	for _, name := range []string{names.ResultsStream(), names.JobsStream()} {
 		if err := s.js().DeleteStream(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
