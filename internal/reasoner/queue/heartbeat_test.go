@@ -18,7 +18,7 @@ func TestLease_SlowResults(t *testing.T) {
 	s := newSite(t)
 	awaitExtended := s.extensions()
 	begun, ended := make(chan struct{}, 4), make(chan error, 4)
-	s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) { o.Drain = time.Millisecond }, shortLease)
+	s.worker(decides(hangingDecide(begun, ended)), shortLease, func(o *queue.Options) { o.Drain, o.Workers = time.Millisecond, 2 })
 	for _, id := range []string{"a", "b"} {
 		s.put(jobOf(request(id)))
 		receive(t, "the job is begun", begun)

@@ -120,8 +120,9 @@ func (r *running) stop() {
 	<-r.done
 }
 
-// shortLease redelivers jobs soon whose worker has died.
-func shortLease(o *queue.Options) { o.AckWait = 600 * time.Millisecond }
+// shortLease redelivers jobs soon whose worker has died. There is one worker: on a busy machine
+// a lease may end before it is extended, and another worker would decide the job too.
+func shortLease(o *queue.Options) { o.AckWait, o.Workers = 600*time.Millisecond, 1 }
 
 // open opens the queue without processing it.
 func (s *site) open(change ...func(*queue.Options)) *running {
