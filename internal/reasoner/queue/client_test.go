@@ -42,7 +42,7 @@ func TestClientSubmitsAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.open()
-	waiting := ask(t, s.client(func(o *reasoner.Options) { o.Timeout, o.Retries = 200*time.Millisecond, 100 }), request("a"))
+	waiting := ask(t, s.client(func(o *reasoner.Options) { o.Timeout, o.Retries = 2*time.Second, 100 }), request("a"))
 	testkit.Eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
 	jobs, err := s.js().Stream(t.Context(), names.JobsStream())
 	if err != nil {
