@@ -10,8 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // delivered returns a message as a consumer delivers it.
@@ -81,7 +79,7 @@ func TestFeed_LateConsumer(t *testing.T) {
 	line.holdFrom.Store(&create)
 	t.Cleanup(func() { close(line.released) })
 	startTest(t, n.urlAt(line.address()), func(o *Options) { o.streams = 1; o.OnFollow = func() { followed.Add(1) } },
-		nats.IgnoreDiscoveredServers(), nats.Timeout(testkit.Patience))
+		nats.IgnoreDiscoveredServers())
 	first, second := <-requests, <-requests
 	if first.Subject != second.Subject {
 		t.Errorf("first %s was requested, then %s", first.Subject, second.Subject)

@@ -162,10 +162,12 @@ func testLog(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(testkit.Output(t), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// dial returns a connection that the end of the test closes.
+// dial returns a connection that the end of the test closes. It is not given up on an
+// overloaded machine.
 func dial(t testing.TB, url string, options ...nats.Option) *nats.Conn {
 	t.Helper()
-	nc, err := natsconn.Connect(url, testLog(t), options...)
+	patient := []nats.Option{nats.Timeout(testkit.Patience), nats.PingInterval(testkit.Patience)}
+	nc, err := natsconn.Connect(url, testLog(t), append(patient, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
