@@ -99,9 +99,7 @@ func TestBarrier_DeletedTail(t *testing.T) {
 	}
 	late := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	persistBarrier(t, late, "lab")
-	if err := late.Ready(); err != nil {
-		t.Error(err)
-	}
+	waitReady(t, late)
 }
 
 // The error of a failed append shows whether the draft may be in the log.

@@ -355,9 +355,7 @@ func TestForeignMessages(t *testing.T) {
 		}
 	}
 	mustAppend(t, j, "lab", chat("b", "alice"))
-	if err := j.Ready(); err != nil {
-		t.Error(err)
-	}
+	waitReady(t, j)
 	later := encodeTrim(1)
 	later[1]++
 	if _, err := j.js.Publish(t.Context(), subject, later); err != nil {

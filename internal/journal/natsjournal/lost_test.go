@@ -70,8 +70,12 @@ func recreateStream(t *testing.T, j *Journal, space string, drafts ...journal.Dr
 // returns the reason.
 func refuses(t *testing.T, j *Journal) string {
 	t.Helper()
-	testkit.Eventually(t, "not ready because of a loss", func() bool { return errors.Is(j.Ready(), errLost) })
-	return j.Ready().Error()
+	var reason error
+	testkit.Eventually(t, "not ready because of a loss", func() bool {
+		reason = j.Ready()
+		return errors.Is(reason, errLost)
+	})
+	return reason.Error()
 }
 
 // The stream was deleted and recreated, either while the gateway ran or before
