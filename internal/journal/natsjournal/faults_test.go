@@ -114,7 +114,7 @@ func (l *load) check(t *testing.T, list []string) {
 func TestRestartOfNATSUnderLoad(t *testing.T) {
 	t.Parallel()
 	n := startNATS(t)
-	short := func(o *Options) { o.AppendTimeout = 500 * time.Millisecond }
+	short := func(o *Options) { o.AppendTimeout = 3 * time.Second } // of the ones that must fail
 	a, b := openTest(t, n.url(), short), openTest(t, n.url(), short)
 	ra, rb := record(a), record(b)
 	l := startLoad(t, "lab", a, b)
