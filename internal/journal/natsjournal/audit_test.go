@@ -67,9 +67,7 @@ func TestAudit_CopiesAgree(t *testing.T) {
 		}
 		wg.Wait()
 		newest := boundsOf(t, a, "lab").newest
-		if err := a.publishControl(t.Context(), "trim", "lab", newest, encodeTrim(newest)); err != nil {
-			t.Fatal(err)
-		}
+		persistControl(t, a, "trim", "lab", newest, encodeTrim(newest))
 	}
 	sameDigest(t, "lab", journals...)
 	testkit.Eventually(t, "the stream is purged", func() bool { return messages(t, a, "lab", false) < 20 })

@@ -81,7 +81,7 @@ func TestBarrier_DeletedTail(t *testing.T) {
 	n := openAccount(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	mustAppend(t, j, "lab", chat("a", "alice"))
-	ack, err := j.js.Publish(t.Context(), j.names.Subject("lab", false), []byte("garbage"))
+	ack, err := api(t, j).Publish(t.Context(), j.names.Subject("lab", false), []byte("garbage"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestBarrier_DeletedTail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := handle.DeleteMsg(t.Context(), ack.Sequence); err != nil {
+	if err := handle.DeleteMsg(testkit.Deadline(t), ack.Sequence); err != nil {
 		t.Fatal(err)
 	}
 	late := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
@@ -165,7 +165,7 @@ func TestAppend_Outcomes(t *testing.T) {
 	t.Run("refused by the stream", func(t *testing.T) {
 		c := j.streams[0].config(1)
 		c.MaxMsgSize = 16
-		if _, err := j.js.UpdateStream(t.Context(), c); err != nil {
+		if _, err := api(t, j).UpdateStream(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 		testkit.Eventually(t, "the refusal arrives in time", func() bool {

@@ -248,7 +248,7 @@ func TestReplicasAdded_ToEachStream(t *testing.T) {
 			dir := t.TempDir()
 			j := openTest(t, urls(nodes), func(o *Options) { o.Prefix, o.ReplicaDir = name, dir })
 			s := j.streams[full]
-			if _, err := j.js.UpdateStream(t.Context(), s.config(3)); err != nil {
+			if _, err := api(t, j).UpdateStream(t.Context(), s.config(3)); err != nil {
 				t.Fatal(err)
 			}
 			closeTest(t, j)

@@ -299,7 +299,7 @@ func TestLostConsumer(t *testing.T) {
 	s := a.streams[a.names.Bucket("lab")]
 	for range 2 {
 		l.more(t, 20)
-		handle, err := b.js.Stream(t.Context(), s.name)
+		handle, err := api(t, b).Stream(t.Context(), s.name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +350,7 @@ func TestForeignMessages(t *testing.T) {
 		strings.TrimSuffix(j.names.All(0), ">") + "%zz":      "garbage",
 		strings.TrimSuffix(j.names.All(1), ">") + "no-space": string(encodeTrim(7)), // of another stream, mostly
 	} {
-		if _, err := j.js.Publish(t.Context(), subject, []byte(data)); err != nil {
+		if _, err := api(t, j).Publish(t.Context(), subject, []byte(data)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -358,7 +358,7 @@ func TestForeignMessages(t *testing.T) {
 	waitReady(t, j)
 	later := encodeTrim(1)
 	later[1]++
-	if _, err := j.js.Publish(t.Context(), subject, later); err != nil {
+	if _, err := api(t, j).Publish(t.Context(), subject, later); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "the journal stops there", func() bool { return errors.Is(j.Ready(), errNewerBlock) })
@@ -377,7 +377,7 @@ func TestOpen_ForeignStream(t *testing.T) {
 	j := openTest(t, n.url(), nil)
 	c := j.streams[0].config(1)
 	c.Name, c.Subjects, c.MaxAge = "OTHER_00", []string{"other.00.>"}, time.Hour
-	if _, err := j.js.CreateStream(t.Context(), c); err != nil {
+	if _, err := api(t, j).CreateStream(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Open(t.Context(), Options{Conn: dial(t, n.url()), Prefix: "other", streams: 1})

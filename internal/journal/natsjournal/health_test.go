@@ -29,11 +29,11 @@ func TestProveRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, seq := range []uint64{4, 6} {
-		if err := handle.DeleteMsg(t.Context(), seq); err != nil {
+		if err := handle.DeleteMsg(testkit.Deadline(t), seq); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := handle.Purge(t.Context(), jetstream.WithPurgeSequence(3)); err != nil { // 1 and 2
+	if err := handle.Purge(testkit.Deadline(t), jetstream.WithPurgeSequence(3)); err != nil { // 1 and 2
 		t.Fatal(err)
 	}
 	handle, err = s.open(t.Context())

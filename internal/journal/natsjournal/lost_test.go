@@ -55,10 +55,10 @@ func keptCopies(t *testing.T, dir string) []string {
 func recreateStream(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
 	t.Helper()
 	s := j.streams[j.names.Bucket(space)]
-	if err := j.js.DeleteStream(t.Context(), s.name); err != nil {
+	if err := api(t, j).DeleteStream(t.Context(), s.name); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.js.CreateStream(t.Context(), s.config(1)); err != nil {
+	if _, err := api(t, j).CreateStream(t.Context(), s.config(1)); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range drafts {
@@ -455,7 +455,7 @@ func TestStreamWentBack_ThenTrimmed(t *testing.T) {
 	mustAppend(t, b, "lab", grant("other", 1<<52))
 	mustAppend(t, b, "lab", chat("d", "alice"))
 	last := mustAppend(t, b, "lab", chat("e", "alice"))[0]
-	handle, err := b.js.Stream(t.Context(), b.streams[0].name)
+	handle, err := api(t, b).Stream(t.Context(), b.streams[0].name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,7 +481,7 @@ func TestStreamWentBack_LaterVersion(t *testing.T) {
 	n.start()
 	later := encodeTrim(1)
 	later[1]++
-	js, err := jetstream.New(dial(t, n.url()))
+	js, err := jetstream.New(dial(t, n.url()), jetstream.WithDefaultTimeout(testkit.Patience))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -686,7 +686,7 @@ func TestStreamPurged(t *testing.T) {
 	mustAppend(t, a, "lab", chat("a", "alice"))
 	closeTest(t, a)
 	s := a.streamOf("lab")
-	handle, err := a.js.Stream(t.Context(), s.name)
+	handle, err := api(t, a).Stream(t.Context(), s.name)
 	if err == nil {
 		err = handle.Purge(t.Context())
 	}
@@ -701,7 +701,7 @@ func TestStreamPurged(t *testing.T) {
 	}
 	refuses(t, b)
 	closeTest(t, b)
-	if err := a.js.DeleteStream(t.Context(), s.name); err != nil {
+	if err := api(t, a).DeleteStream(t.Context(), s.name); err != nil {
 		t.Fatal(err)
 	}
 	waitOpen(t, a)
@@ -745,15 +745,13 @@ func TestRestoreLog_AllStreamsGone(t *testing.T) {
 	kept := mustAppend(t, j, "lab", chat("a", "alice"), chat("b", "bob"))
 	mustAppend(t, j, "x", chat("c", "alice"))
 	for control, data := range map[string][]byte{"base": encodeBase(journal.Base{Data: []byte("folded"), Before: kept[0]}), "trim": encodeTrim(kept[0])} {
-		if err := j.publishControl(t.Context(), control, "lab", kept[0], data); err != nil {
-			t.Fatal(err)
-		}
+		persistControl(t, j, control, "lab", kept[0], data)
 	}
 	testkit.Eventually(t, "the first entry is dropped", func() bool { return len(content(t, j, "lab")) == 3 })
 	persistBarrier(t, j, "lab")
 	closeTest(t, j)
 	for _, s := range j.streams {
-		if err := j.js.DeleteStream(t.Context(), s.name); err != nil {
+		if err := api(t, j).DeleteStream(t.Context(), s.name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -807,13 +805,13 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, j *Journal, s *stream){
 		"gone": func(t *testing.T, j *Journal, s *stream) {
-			if err := j.js.DeleteStream(t.Context(), s.name); err != nil {
+			if err := api(t, j).DeleteStream(t.Context(), s.name); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"empty": func(t *testing.T, j *Journal, _ *stream) { recreateStream(t, j, "lab") },
 		"purged": func(t *testing.T, j *Journal, s *stream) {
-			handle, err := s.open(t.Context())
+			handle, err := api(t, j).Stream(t.Context(), s.name)
 			if err == nil {
 				err = handle.Purge(t.Context())
 			}

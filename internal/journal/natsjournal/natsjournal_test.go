@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/kit/natsconn"
@@ -282,6 +283,34 @@ func persistBarrier(t *testing.T, j *Journal, space string) {
 		}
 		return err == nil
 	})
+}
+
+// persistControl publishes a control block, again after a failure, for the same reason: NATS
+// stores it once.
+func persistControl(t *testing.T, j *Journal, name, space string, before protocol.Seq, data []byte) {
+	t.Helper()
+	testkit.Eventually(t, "the control block is published", func() bool {
+		return j.publishControl(t.Context(), name, space, before, data) == nil
+	})
+}
+
+// persistTrims proposes the trims of a time, again after a failure, for the same reason.
+func persistTrims(t *testing.T, j *Journal, now time.Time) {
+	t.Helper()
+	testkit.Eventually(t, "the trims are proposed", func() bool {
+		return j.propose(t.Context(), j.opts.Retention, now) == nil
+	})
+}
+
+// api returns the API of JetStream at the journal's connection, with a timeout that an
+// overloaded machine keeps.
+func api(t *testing.T, j *Journal) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(j.nc, jetstream.WithDefaultTimeout(testkit.Patience))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
 }
 
 // content lists a space as "seq id".

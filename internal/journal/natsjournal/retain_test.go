@@ -37,7 +37,7 @@ func recent(d journal.Draft) journal.Draft {
 // messages returns the number of messages that a space has on NATS.
 func messages(t *testing.T, j *Journal, space string, state bool) uint64 {
 	t.Helper()
-	handle, err := j.js.Stream(t.Context(), j.names.Stream(j.names.Bucket(space)))
+	handle, err := api(t, j).Stream(t.Context(), j.names.Stream(j.names.Bucket(space)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +75,7 @@ func TestRetentionAcrossGateways(t *testing.T) {
 	mustAppend(t, a, "gone", chat("m", "alice"))
 	waitForAgreement(t, "lab", 24, []*Journal{a, b})
 	for _, j := range []*Journal{a, b} { // both at the same time
-		if err := j.propose(t.Context(), j.opts.Retention, laterTime); err != nil {
-			t.Fatal(err)
-		}
+		persistTrims(t, j, laterTime)
 	}
 	list := waitForAgreement(t, "lab", 3, []*Journal{a, b})
 	waitForAgreement(t, "gone", 0, []*Journal{a, b})
@@ -201,9 +199,7 @@ func TestRetention_Base(t *testing.T) {
 	a := openTest(t, n.url(), folding)
 	mustAppend(t, a, "lab", chat("x", "alice"))
 	mustAppend(t, a, "lab", chat("y", "alice"), recent(chat("last", "alice")))
-	if err := a.propose(t.Context(), a.opts.Retention, laterTime); err != nil {
-		t.Fatal(err)
-	}
+	persistTrims(t, a, laterTime)
 	waitForAgreement(t, "lab", 1, []*Journal{a})
 	testkit.Eventually(t, "the stream is purged", func() bool {
 		return messages(t, a, "lab", false) == 3 // y and last, base, trim
@@ -214,9 +210,7 @@ func TestRetention_Base(t *testing.T) {
 		t.Errorf("base of a new gateway: %+v, %v", want, err)
 	}
 	// A gateway that has a base of an earlier round publishes it late.
-	if err := a.publishControl(t.Context(), "base", "lab", 1, encodeBase(journal.Base{Data: []byte("late"), Before: 1})); err != nil {
-		t.Fatal(err)
-	}
+	persistControl(t, a, "base", "lab", 1, encodeBase(journal.Base{Data: []byte("late"), Before: 1}))
 	mustAppend(t, b, "lab", recent(chat("more", "alice")))
 	if got, err := b.Base("lab"); err != nil || string(got.Data) != string(want.Data) || got.Before != want.Before {
 		t.Errorf("after one of an earlier round: %+v, %v", got, err)
@@ -234,9 +228,7 @@ func TestRetention_LargeBase(t *testing.T) {
 		}
 	})
 	mustAppend(t, a, "lab", chat("x", "alice"), recent(chat("last", "alice")))
-	if err := a.propose(t.Context(), a.opts.Retention, laterTime); err != nil {
-		t.Fatal(err)
-	}
+	persistTrims(t, a, laterTime)
 	waitForAgreement(t, "lab", 1, []*Journal{a})
 }
 
@@ -249,7 +241,7 @@ func publishRaw(t *testing.T, j *Journal, space string, drafts ...journal.Draft)
 		body, _ = appendDraft(body, nil, &drafts[i])
 	}
 	data := encodeDrafts([][]byte{encodeSection(len(drafts), body)}, 1<<20)
-	if _, err := j.js.Publish(t.Context(), j.names.Subject(space, drafts[0].State), data); err != nil {
+	if _, err := api(t, j).Publish(t.Context(), j.names.Subject(space, drafts[0].State), data); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -270,9 +262,7 @@ func TestPurge_RejectedDecision(t *testing.T) {
 	publishRaw(t, a, "lab", decision("r-2", "bob"), recent(chat("stays", "alice")))
 	mustAppend(t, a, "lab", recent(chat("last", "alice")))
 	waitForAgreement(t, "lab", 4, []*Journal{a})
-	if err := a.propose(t.Context(), a.opts.Retention, laterTime); err != nil {
-		t.Fatal(err)
-	}
+	persistTrims(t, a, laterTime)
 	want := waitForAgreement(t, "lab", 2, []*Journal{a})
 	testkit.Eventually(t, "the stream is purged up to the decision", func() bool {
 		return messages(t, a, "lab", false) == 4 // r-1, the mixed block, last, trim
@@ -299,9 +289,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 	publishRaw(t, a, "lab", late)
 	seqs := mustAppend(t, a, "lab", recent(chat("last", "alice")))
 	waitForAgreement(t, "lab", 5, []*Journal{a})
-	if err := a.propose(t.Context(), a.opts.Retention, laterTime); err != nil {
-		t.Fatal(err)
-	}
+	persistTrims(t, a, laterTime)
 	want := waitForAgreement(t, "lab", 2, []*Journal{a})
 	testkit.Eventually(t, "the stream is purged up to x", func() bool {
 		// x, y, the mixed block, last, trim
@@ -313,9 +301,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 	}
 
 	// When the retry has expired too, both are purged.
-	if err := a.publishControl(t.Context(), "trim", "lab", seqs[0], encodeTrim(seqs[0])); err != nil {
-		t.Fatal(err)
-	}
+	persistControl(t, a, "trim", "lab", seqs[0], encodeTrim(seqs[0]))
 	want = waitForAgreement(t, "lab", 1, []*Journal{a, b})
 	testkit.Eventually(t, "everything old is purged", func() bool {
 		return messages(t, a, "lab", false) == 3 && messages(t, a, "lab", true) == 0

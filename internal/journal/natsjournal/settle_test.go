@@ -72,16 +72,15 @@ func TestSettled_EarlierVersion(t *testing.T) {
 
 	// The proposals are trimmed, and the message with the decisions stays.
 	below := seqs[0] - maxDrafts // of the decisions
-	if err := a.publishControl(t.Context(), "trim", "lab", below, encodeTrim(below)); err != nil {
-		t.Fatal(err)
-	}
+	persistControl(t, a, "trim", "lab", below, encodeTrim(below))
 	want := waitForAgreement(t, "lab", 9, []*Journal{a})
 	a.purgeAll(t.Context())
 	stored := func(message uint64) bool {
-		_, err := a.streamOf("lab").getMsg(t.Context(), message)
-		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-			t.Fatal(err)
-		}
+		var err error
+		testkit.Eventually(t, "the stream answers", func() bool {
+			_, err = a.streamOf("lab").getMsg(t.Context(), message)
+			return err == nil || errors.Is(err, jetstream.ErrMsgNotFound)
+		})
 		return err == nil
 	}
 	testkit.Eventually(t, "the first message is purged", func() bool { return !stored(first) })
