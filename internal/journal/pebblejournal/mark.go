@@ -194,7 +194,7 @@ func (j *Journal) checkPlace() error {
 
 // syncMark syncs the mark regularly, and looks whether it is still in its place.
 func (j *Journal) syncMark(ctx context.Context) {
-	tick := time.NewTicker(markSyncEvery)
+	tick := time.NewTicker(j.opt.markEvery)
 	defer tick.Stop()
 	for {
 		select {

@@ -306,7 +306,7 @@ func TestJournal_MovedAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	move(aside, dir)
-	j = open(t, Options{Dir: dir, RetryAfter: time.Millisecond})
+	j = open(t, Options{Dir: dir, RetryAfter: time.Millisecond, markEvery: time.Millisecond})
 	defer j.Close()
 	wantIDs(t, "the moved log", idsOf(read(t, j, "lab")), "before", "unknown")
 	move(dir, aside)

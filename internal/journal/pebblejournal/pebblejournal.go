@@ -72,6 +72,8 @@ type Options struct {
 	// OnCommit is called after every batch that became durable, with its size and
 	// the time from the first write to the end of the sync. It may be nil.
 	OnCommit func(entries, bytes int, took time.Duration)
+
+	markEvery time.Duration // between two looks at the mark; 0: markSyncEvery
 }
 
 const (
@@ -124,6 +126,9 @@ func Open(o Options) (*Journal, error) {
 	}
 	if o.RetryAfter <= 0 {
 		o.RetryAfter = defaultRetryAfter
+	}
+	if o.markEvery <= 0 {
+		o.markEvery = markSyncEvery
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

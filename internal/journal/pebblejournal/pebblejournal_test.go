@@ -1,6 +1,7 @@
 package pebblejournal
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -11,8 +12,11 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
+// open opens a journal that does not look at its mark by itself, unless the options say when:
+// what a test does first, an append or a look, must not depend on its speed.
 func open(t *testing.T, o Options) *Journal {
 	t.Helper()
+	o.markEvery = cmp.Or(o.markEvery, time.Hour)
 	j, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
