@@ -21,7 +21,7 @@ func startClock() time.Time { return start }
 // waitFor waits until the space lab has exactly these entries.
 func (s *subject) waitFor(t *testing.T, want ...protocol.Seq) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("the space holds %v", want), func() bool {
+	testkit.Eventually(t, fmt.Sprintf("the space holds %v", want), func() bool {
 		return slices.Equal(seqsOf(s.read(t, "lab", journal.Query{})), want)
 	})
 }
@@ -68,7 +68,7 @@ func testRetentionByBytes(t *testing.T, open openRetaining) {
 		last[space] = s.must(t, []string{"lab", "other"}[space], d)[0]
 	}
 	var lab, other []*journal.Entry
-	eventually(t, "the log keeps to its bytes, oldest entries first in both spaces", func() bool {
+	testkit.Eventually(t, "the log keeps to its bytes, oldest entries first in both spaces", func() bool {
 		lab, other = s.read(t, "lab", journal.Query{}), s.read(t, "other", journal.Query{})
 		if len(lab) < 2 || len(other) < 1 {
 			t.Fatalf("%d and %d entries are left", len(lab), len(other))
@@ -90,7 +90,7 @@ func testRetentionOfEverything(t *testing.T, open openRetaining) {
 	old := at(start.Add(-2 * time.Hour))
 	q := s.must(t, "lab", draft("a", old), draft("b", old), draft("c", old))
 	s.waitFor(t)
-	eventually(t, "Bounds tell what was dropped", func() bool {
+	testkit.Eventually(t, "Bounds tell what was dropped", func() bool {
 		oldest, newest, err := s.Bounds(context.Background(), "lab")
 		return oldest == q[2]+1 && newest == q[2] && err == nil
 	})
@@ -110,7 +110,7 @@ func testRetentionOfGatewayLog(t *testing.T, open openRetaining) {
 			q := s.must(t, journal.GatewayLog,
 				draft("secret", at(start.Add(-2*time.Hour)), state), draft("old", at(start.Add(-2*time.Minute)), known),
 				draft("older", at(start.Add(-2*time.Hour)), known), draft("needed", at(start.Add(time.Minute)), known))
-			eventually(t, "what is needed no more is dropped", func() bool {
+			testkit.Eventually(t, "what is needed no more is dropped", func() bool {
 				return slices.Equal(seqsOf(s.read(t, journal.GatewayLog, journal.Query{})), []protocol.Seq{q[0], q[3]})
 			})
 			if _, err := s.Lookup(context.Background(), journal.GatewayLog, "old"); !errors.Is(err, journal.ErrNotFound) {
@@ -137,7 +137,7 @@ func testRetentionAfterClockJump(t *testing.T, open openRetaining) {
 	s.waitFor(t, want...)
 	jump.Store(int64(2 * time.Hour))
 	before, n := readings.Load(), 0
-	eventually(t, "some rounds of retention have the time after the jump", func() bool {
+	testkit.Eventually(t, "some rounds of retention have the time after the jump", func() bool {
 		n++
 		want = append(want, s.must(t, "lab", draft(protocol.ID(fmt.Sprintf("later-%d", n)), at(clock())))...)
 		return readings.Load()-before-int64(n) >= 3 // the others are retention's

@@ -164,19 +164,3 @@ func entryOf(d journal.Draft, seq protocol.Seq) *journal.Entry {
 func same(a, b *journal.Entry) bool {
 	return bytes.Equal(journal.AppendEntry(nil, a), journal.AppendEntry(nil, b))
 }
-
-// eventually waits until a condition holds that depends on a goroutine of the
-// journal.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("still not so: %s", what)
-		}
-	}
-}
