@@ -88,16 +88,23 @@ func (x *Tab) Text(selector string) string {
 }
 
 // Steady waits until the element of an expression has kept its place for a second, as
-// the page requires of what is decided on.
+// the page requires of what is decided on. The second begins with a frame after the one in
+// which the element was seen in its place: the page notices moves in its frames, which are
+// late on a busy machine, while its timers go on.
 func (x *Tab) Steady(element string) {
 	x.t.Helper()
-	Eval[bool](x, `(window.steady = undefined, true)`)
-	x.Await(`(() => {
-		const r = (` + element + `)?.getBoundingClientRect(), now = performance.now();
-		const place = r === undefined ? "" : r.left + " " + r.top;
-		if (window.steady?.place !== place) window.steady = { place, since: now };
-		return place !== "" && now - window.steady.since > 1000;
-	})()`)
+	Eval[bool](x, `new Promise(done => {
+		let place = "", since;
+		const look = () => {
+			const r = (`+element+`)?.getBoundingClientRect(), now = performance.now();
+			const seen = r === undefined ? "" : r.left + " " + r.top;
+			if (seen !== place || seen === "") { place = seen; since = undefined; }
+			else since ??= now;
+			if (since !== undefined && now - since > 1000) done(true);
+			else requestAnimationFrame(look);
+		};
+		requestAnimationFrame(look);
+	})`)
 }
 
 // AwaitFault waits for a fault that contains this text.
