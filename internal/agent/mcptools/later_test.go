@@ -16,14 +16,7 @@ import (
 
 // A server over HTTP that is not up yet, or whose proxy says so, is tried again.
 func TestServerThatStartsLater(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := testkit.FreeAddress(t)
 	var logged testkit.Log
 	type started struct {
 		set *mcptools.Set
@@ -37,7 +30,7 @@ func TestServerThatStartsLater(t *testing.T) {
 	logged.Wait(t, "not reached")
 	served := moody()
 	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return served }, nil)
-	l, err = net.Listen("tcp", addr)
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
