@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // Close ends a program that ignores the end of its input and the signal to
@@ -23,6 +25,9 @@ func TestProcess_Close(t *testing.T) {
 	if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
+	testkit.Eventually(t, "its standard error is read", func() bool { // not after the grace
+		return strings.Contains(p.Explain(errors.New("it runs")).Error(), "bad key")
+	})
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
