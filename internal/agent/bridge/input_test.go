@@ -195,8 +195,8 @@ func TestInputRequired_NotOffered(t *testing.T) {
 func TestInputRequired_NoAnswer(t *testing.T) {
 	g := meuptest.Start(t, config)
 	s := answering()
-	s.bridge.AnswerTimeout = 300 * time.Millisecond
-	s.tools.CallTimeout = 200 * time.Millisecond // does not pass while the caller is asked
+	s.bridge.AnswerTimeout = 4 * time.Second // in which the question is in the log, on a busy machine too
+	s.tools.CallTimeout = 2 * time.Second    // does not pass while the caller is asked
 	employ(t, g, needy(func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if answer, ok := r.Params.InputResponses["1"].(*mcp.ElicitResult); ok {
 			return text(answer.Action), nil
