@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 //	ended NAME CODE         waits until it ends by itself
 //	reads waits as a person does before approving: an approval that comes with its question does not count
 //	logged ID [PARTICIPANT] waits until the log has that envelope, visible to the participant
+//	connected PARTICIPANT   waits until it is connected, with ! until it is not
 func TestScripts(t *testing.T) {
 	commands := programtest.Commands("meup", run)
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
@@ -60,6 +61,7 @@ func TestScripts(t *testing.T) {
 		"interrupted": func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], syscall.SIGINT) },
 		"ended":       func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], 0) },
 		"logged":      logged,
+		"connected":   connected,
 	})
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: commands, Setup: func(e *testscript.Env) error {
 		s := &script{t: e.T().(testing.TB), running: make(map[string]*process)}
@@ -120,4 +122,15 @@ func logged(ts *testscript.TestScript, _ bool, args []string) {
 			return
 		}
 	}
+}
+
+// connected waits until a participant has a connection, or with ! until it has none: that of a
+// command that has ended counts until the gateway has noticed its end.
+func connected(ts *testscript.TestScript, not bool, args []string) {
+	s, who := of(ts), protocol.ParticipantID(args[0])
+	c := s.gateway.API(s.t, args[0])
+	testkit.Eventually(s.t, args[0]+" is connected, or not any more", func() bool {
+		roster, err := c.Roster(s.t.Context(), "lab")
+		return err == nil && roster.Connected(who) != not
+	})
 }
