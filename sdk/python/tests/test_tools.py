@@ -499,18 +499,29 @@ class ProposalTest(SpaceTest):
         self.assertEqual(outcome.outcome, "expired")
         self.assertEqual((await next_of(self.alice, "mcp.withdraw")).payload, {"reason": "timeout"})
 
+    def over_with(self, decided: asyncio.Event) -> Any:
+        """Let the time for a decision end with an event: the gateway takes an approval only before the end."""
+        wait = self.planner._calls._decision
+
+        async def waiting(id: str, proposal: Any, timeout: float, to: list[str], context: str) -> meup.Envelope | None:
+            await decided.wait()
+            return await wait(id, proposal, 0, to, context)
+
+        return mock.patch.object(self.planner._calls, "_decision", waiting)
+
     async def test_decision_before_the_withdrawal(self) -> None:
         """The decision was admitted before the time was over, and arrives after it."""
-        decide = self.planner._calls._decide
+        decide, decided = self.planner._calls._decide, asyncio.Event()
         held: list[meup.Envelope] = []
-        with mock.patch.object(self.planner._calls, "_decide", held.append):
-            proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}, timeout=0.2))
+        with mock.patch.object(self.planner._calls, "_decide", held.append), self.over_with(decided):
+            proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
             await self.approve()
             await until(lambda: held)
             await next_of(self.alice, "mcp.response")
             error = self.planner._refused
             refused = asyncio.Event()
             with mock.patch.object(self.planner, "_refused", lambda *a: (error(*a), refused.set())):
+                decided.set()
                 await refused.wait()
         for env in held:
             decide(env)
@@ -521,10 +532,12 @@ class ProposalTest(SpaceTest):
 
     async def test_decision_that_does_not_arrive(self) -> None:
         """A proposal that was decided has not expired."""
-        with mock.patch.object(self.planner._calls, "_decide", lambda env: None), mock.patch("meup.calls.SETTLED_TIMEOUT", 0.02):
-            proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}, timeout=0.5))
+        decided = asyncio.Event()
+        with mock.patch.object(self.planner._calls, "_decide", lambda env: None), mock.patch("meup.calls.SETTLED_TIMEOUT", 0.02), self.over_with(decided):
+            proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
             env = await next_of(self.alice, "mcp.proposal")
             await self.alice.send("mcp.reject", {"reason": "unsafe"}, correlation=env.id)
+            decided.set()
             with self.assertRaisesRegex(TimeoutError, "was decided"):
                 await proposing
 
