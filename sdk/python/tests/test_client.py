@@ -216,8 +216,10 @@ class ClientTest(SpaceTest):
         self.assertFalse(waiting.done())
         await alice.send("participant.resume", {}, to=["bob"])
         await waiting
-        await alice.send("participant.pause", {"timeout_seconds": 0.05}, to=["bob"])
-        await until(lambda: bob.paused)
+        with mock.patch.object(bob._gate, "close", wraps=bob._gate.close) as close:
+            await alice.send("participant.pause", {"timeout_seconds": 0.05}, to=["bob"])
+            await until(lambda: close.called)  # it may be over before alice has the acknowledgement
+        close.assert_called_once_with(0.05)
         await bob.chat("after the time")
 
     async def test_pause_that_is_noticed_by_a_refusal(self) -> None:
