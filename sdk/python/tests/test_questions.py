@@ -14,7 +14,7 @@ from unittest import mock
 import meup
 from meup.addressing import Classifier, mentions
 from meup.questions import explain
-from support import URL, SpaceTest, next_of, until
+from support import PATIENCE, URL, SpaceTest, next_of, until
 
 Body = Callable[[meup.Question], Awaitable[Any]]
 
@@ -817,7 +817,7 @@ class ProcessesTest(SpaceTest):
                 pass
             await question.answer("taken over")
 
-        with mock.patch("meup._desk.PROBE_EVERY", 0.2), mock.patch("meup._desk.PROBE_TIME", 0.5):
+        with mock.patch("meup._desk.PROBE_EVERY", 0.2), mock.patch("meup._desk.PROBE_TIME", PATIENCE):
             await self.serve(space)
             # The other process is made to be the first.
             with mock.patch.object(space._questions, "_admit", lambda env, *a, **k: delayed.append(env)):
@@ -830,9 +830,10 @@ class ProcessesTest(SpaceTest):
             await until(lambda: space._questions._probes)
             await until(lambda: not space._questions._probes)  # the other process has replied
             self.assertEqual(seen, [])
-            self.children[0].send_signal(signal.SIGKILL)
-            await self.children[0].wait()
-            self.assertEqual((await next_of(self.alice, "chat")).text, "taken over")
+            with mock.patch("meup._desk.PROBE_TIME", 0.5):  # before the next probe
+                self.children[0].send_signal(signal.SIGKILL)
+                await self.children[0].wait()
+                self.assertEqual((await next_of(self.alice, "chat")).text, "taken over")
             self.assertEqual([c.tool for c in seen[0].earlier], ["temperature"])
 
     async def test_signals_close_the_contexts(self) -> None:
