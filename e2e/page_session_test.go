@@ -155,7 +155,8 @@ func pageCode(s *pageStage) {
 func pageReconnect(s *pageStage) {
 	p, bob := s.visit("alice"), s.join("bob")
 	p.Expect("WebSocket connection to")
-	p.Expect("net::ERR_") // of requests, and of the panels that are loaded ahead
+	p.Expect("net::ERR_")                                 // of requests, and of the panels that are loaded ahead
+	p.Expect("the server responded with a status of 503") // the gateway accepts connections, and its log is not open yet
 	p.post("Before.")
 
 	// One message is in flight when the gateway dies: the gateway has not read
