@@ -276,7 +276,11 @@ func TestCompose(t *testing.T) {
 	l := steady(t, balanced.dial(t, "alice", client.Position{}))
 	l.more(10)
 
-	was := at("Bearer alice-token-for-tests")
+	var was string // no gateway is ready during an election of NATS
+	eventually(t, "a gateway is ready", func() bool {
+		was = at("Bearer alice-token-for-tests")
+		return was != ""
+	})
 	killed := names[slices.IndexFunc(names, func(name string) bool { return gateways[name].addr == was })]
 	gateways[killed].kill()
 	t.Log("killed", killed)
