@@ -28,7 +28,7 @@ func TestStop_NATSHangs(t *testing.T) {
 	nats := startNATS(t, port, t.TempDir())
 	g := startGateway(t, labConfig, "--nats", "nats://127.0.0.1:"+port)
 	g.dial(t, "bob", client.Position{})
-	if code := post(t, g.addr, "alice", `{"kind":"chat","payload":{"message":"before"}}`); code != "" {
+	if code := postWhenServed(t, g.addr, "alice", `{"kind":"chat","payload":{"message":"before"}}`); code != "" {
 		t.Fatalf("refused: %s", code)
 	}
 	nats.signal(syscall.SIGSTOP)
