@@ -125,12 +125,7 @@ func bridged(t *testing.T) *meuptest.Gateway {
 // direct starts the fixture alone, and returns its address.
 func direct(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close() // the fixture listens there
+	address := testkit.FreeAddress(t)
 	start(t, nil, fixture(t), "-http="+address, "-stateless")
 	testkit.Eventually(t, "the fixture listens", func() bool {
 		c, err := net.Dial("tcp", address)
