@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -315,21 +314,14 @@ func TestAgent_TwoProcesses(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := joinAlice(t, g)
 	var calls atomic.Int64
-	var joined sync.WaitGroup
-	joined.Add(2)
 	for range 2 {
+		var log testkit.Log
 		bot(t, g, alice, func(context.Context, *agent.Question) (string, error) {
 			calls.Add(1)
 			return "one", nil
-		}, func(a *agent.Agent) {
-			a.Client.OnState = func(s client.State) {
-				if s.Phase == client.Connected {
-					joined.Done()
-				}
-			}
-		})
+		}, func(a *agent.Agent) { a.Client.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		log.Wait(t, "agent ready") // a process that still catches up closes what the other one has begun
 	}
-	joined.Wait()
 	const questions = 5
 	for range questions {
 		if _, answer := ask(t, alice, "who answers?"); answer != "one" {
