@@ -31,7 +31,7 @@ func (g *Gateway) routes(cfg *config.Config, api *httpapi.Server) (list []httpap
 	if serves(config.AdapterMCP) {
 		list = append(list,
 			httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{
-				Options: options, Version: g.options.Version.Version, Issuers: g.issuers, Charge: g.charge,
+				Options: options, Version: g.options.Version.Version, Issuers: g.issuers, Charge: g.charge, ListWait: g.options.ListWait,
 			})},
 			httpapi.Route{Pattern: "GET " + adapter.WellKnown, Handler: adapter.ResourceMetadata("", g.issuers)},
 			httpapi.Route{Pattern: "GET " + adapter.WellKnown + "/mcp", Handler: adapter.ResourceMetadata("/mcp", g.issuers)})

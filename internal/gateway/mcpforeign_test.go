@@ -322,7 +322,7 @@ func TestMCP_OneParticipantArguments(t *testing.T) {
 }
 
 func TestMCP_OneParticipantSilent(t *testing.T) {
-	g := meuptest.Start(t, foreignConfig)
+	g := meuptest.Start(t, foreignConfig, briefLists)
 	c, err := client.Dial(t.Context(), client.Options{URL: g.URL("lab"), Token: "lamp-token", ServesTools: true})
 	if err != nil {
 		t.Fatal(err)

@@ -4,17 +4,22 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
+// briefLists makes a gateway wait as briefly as usual for participants that do not answer.
+func briefLists(o *gateway.Options) { o.ListWait = time.Second }
+
 // The tools of a host that is silent for long are added when it answers, and a client
 // that listens is notified. Until then the tools of others are listed.
 func TestMCP_SilentHost(t *testing.T) {
-	g := meuptest.Start(t, foreignConfig)
+	g := meuptest.Start(t, foreignConfig, briefLists)
 	bridgeTo(t, g, "lamp-token", lamp())
 	silent, err := client.Dial(t.Context(), client.Options{URL: g.URL("lab"), Token: "lamp2-token", ServesTools: true})
 	if err != nil {

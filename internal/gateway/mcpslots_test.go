@@ -36,7 +36,7 @@ func (s *stuck) Write([]byte) (int, error) {
 func TestMCP_ClientsThatDoNotRead(t *testing.T) {
 	g := meuptest.Start(t, foreignConfig)
 	bridgeTo(t, g, "lamp-token", lamp())
-	handler := mcpserver.New(mcpserver.Options{Options: adapter.Options{API: g.Gateway().API(), Logger: slog.New(slog.DiscardHandler)}})
+	handler := mcpserver.New(mcpserver.Options{Options: adapter.Options{API: g.Gateway().API(), Logger: slog.New(slog.DiscardHandler)}, ListWait: meuptest.ListWait})
 	serve := func(w http.ResponseWriter, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp?space=lab", strings.NewReader(body))
 		r.Host = "localhost"

@@ -48,6 +48,9 @@ type Options struct {
 	// ProgressEvery is the time between two notifications that a request still
 	// waits; 0: 5 s.
 	ProgressEvery time.Duration
+	// ListWait is how long a request waits for other participants to say what they offer; 0: a
+	// second for a list of the tools of all, which has the others later, and else 5 s.
+	ListWait time.Duration
 }
 
 type server struct {

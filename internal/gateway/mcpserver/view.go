@@ -201,7 +201,7 @@ func (v *view) offered(ctx context.Context, c *caller) (map[string]foreign, erro
 	if c.asks.method == methodCall {
 		wait = listTimeout // the tool may be one of the missing
 	}
-	if err := v.directory.update(ctx, c, hosts, wait); err != nil {
+	if err := v.directory.update(ctx, c, hosts, c.listWait(wait)); err != nil {
 		return nil, err
 	}
 	v.mu.Lock()

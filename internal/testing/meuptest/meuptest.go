@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway"
@@ -34,6 +35,10 @@ spaces:
       planner: {token: planner-token, capabilities: [chat, reasoning/*]}
       watcher: {token: watcher-token, capabilities: [observe, chat]}
 `
+
+// ListWait is how long a gateway waits for participants to list their tools: a busy machine
+// takes longer than the second after which a list is without them.
+const ListWait = 30 * time.Second
 
 // Gateway is a running gateway.
 type Gateway struct {
@@ -73,7 +78,7 @@ func (g *Gateway) parse(yaml string) *config.Config {
 func (g *Gateway) start() {
 	g.t.Helper()
 	log := slog.New(slog.NewTextHandler(g.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	options := gateway.Options{Config: g.parse(g.yaml), Logger: log, Version: httpapi.Version{Version: "test"}}
+	options := gateway.Options{Config: g.parse(g.yaml), Logger: log, Version: httpapi.Version{Version: "test"}, ListWait: ListWait}
 	for _, set := range g.set {
 		set(&options)
 	}
