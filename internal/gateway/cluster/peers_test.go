@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,11 +51,25 @@ func connect(t *testing.T, url string) *nats.Conn {
 	return nc
 }
 
+// longExpiry is longer than a busy machine holds up the heartbeats of a gateway.
+const longExpiry = time.Hour
+
 // join creates a gateway with short intervals.
 func join(t *testing.T, nc *nats.Conn) *Peers {
 	t.Helper()
+	return new(clock).join(t, nc)
+}
+
+// clock is the time of the gateways that join by it: the real one, and what is added.
+type clock struct{ added atomic.Int64 }
+
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.added.Load())) }
+
+// join is the function of that name, for a gateway with this clock.
+func (c *clock) join(t *testing.T, nc *nats.Conn) *Peers {
+	t.Helper()
 	p, err := Join(Options{
-		Conn: nc, Interval: 100 * time.Millisecond, Expiry: 20 * 100 * time.Millisecond,
+		Conn: nc, Interval: 100 * time.Millisecond, Expiry: longExpiry, Now: c.now,
 		Logger: slog.New(slog.NewTextHandler(testkit.Output(t), nil)),
 	})
 	if err != nil {
@@ -63,6 +77,31 @@ func join(t *testing.T, nc *nats.Conn) *Peers {
 	}
 	t.Cleanup(func() { leave(t, p) })
 	return p
+}
+
+// expire adds the time after which p declares a silent gateway dead, in steps that p does not
+// take for an outage of its own: in each, it hears itself and the gateways that are alive.
+func (c *clock) expire(t *testing.T, p *Peers, alive ...*Peers) {
+	t.Helper()
+	for range 3 {
+		c.added.Add(int64(longExpiry * 2 / 5))
+		awaitHeartbeats(t, p, c.now(), alive...)
+	}
+}
+
+// awaitHeartbeats waits until p has heard itself and these others after a time.
+func awaitHeartbeats(t *testing.T, p *Peers, after time.Time, others ...*Peers) {
+	t.Helper()
+	testkit.Eventually(t, "heartbeats arrive", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, o := range others {
+			if x := p.table.peers[o.gateway]; x == nil || x.lastSeen.Before(after) {
+				return false
+			}
+		}
+		return p.table.lastSelfHeartbeat.After(after)
+	})
 }
 
 func leave(t *testing.T, p *Peers) {
@@ -111,6 +150,7 @@ func TestOnRoster(t *testing.T) {
 	a, b := join(t, connect(t, url)), join(t, connect(t, url))
 	a.SetRoster("old", roster("alice", 1))
 	awaitRoster(t, b, "old", roster("alice", 1))
+	awaitHeartbeats(t, b, time.Now()) // its goroutine is past the change, which it would tell of again
 
 	calls := make(chan string, 100)
 	b.OnRoster(func(space string, here []RosterEntry) { calls <- fmt.Sprint(space, here) })
@@ -179,15 +219,16 @@ func TestLiveMessages(t *testing.T) {
 // A gateway is removed when its connection ends without a bye message, as with
 // kill -9.
 func TestExpiry_DeadGateway(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel()
 	url := startServer(t, -1).ClientURL()
-	a, b := connect(t, url), connect(t, url)
-	pa, pb := join(t, a), join(t, b)
+	a, b, clk := connect(t, url), connect(t, url), new(clock)
+	pa, pb := clk.join(t, a), clk.join(t, b)
 	pa.SetRoster("lab", roster("alice", 1))
 	pb.SetRoster("lab", roster("bob", 1))
 	awaitRoster(t, pb, "lab", roster("alice", 1))
 	awaitRoster(t, pa, "lab", roster("bob", 1))
 	a.Close()
+	clk.expire(t, pb)
 	awaitRoster(t, pb, "lab", nil)
 	awaitRoster(t, pa, "lab", roster("bob", 1)) // it only lost its own connection
 }
@@ -195,10 +236,11 @@ func TestExpiry_DeadGateway(t *testing.T) {
 // During an outage of NATS no gateway is declared dead. Afterwards the rosters
 // are as before, with the changes during the outage.
 func TestOutageOfNATS(t *testing.T) {
-	t.Parallel() // it waits
-	srv := startServer(t, -1)
-	url, port := srv.ClientURL(), srv.Addr().(*net.TCPAddr).Port
-	a, b, c := join(t, connect(t, url)), join(t, connect(t, url)), join(t, connect(t, url))
+	t.Parallel()
+	port, clk := testkit.FreePort(t), new(clock)
+	srv := startServer(t, port)
+	url := srv.ClientURL()
+	a, b, c := clk.join(t, connect(t, url)), clk.join(t, connect(t, url)), clk.join(t, connect(t, url))
 	changes := make(chan string, 100)
 	b.OnRoster(func(space string, here []RosterEntry) { changes <- fmt.Sprint(space, here) })
 	a.SetRoster("lab", roster("alice", 1))
@@ -211,13 +253,14 @@ func TestOutageOfNATS(t *testing.T) {
 	stopServer(srv)
 	testkit.Eventually(t, "publishing fails", func() bool { return errors.Is(b.Publish("lab", nil), errNotConnected) })
 	a.SetRoster("new", roster("alice", 1))
-	leave(t, c)                     // no gateway receives its bye message
-	<-time.After(2 * b.opts.Expiry) // without any heartbeat
+	leave(t, c)                          // no gateway receives its bye message
+	clk.added.Add(int64(2 * longExpiry)) // without any heartbeat
 	if got := b.Remote("lab"); !slices.Equal(got, roster("alice", 1)) {
 		t.Errorf("during the outage: %v", got)
 	}
 	startServer(t, port)
 	awaitRoster(t, b, "new", roster("alice", 1))
+	clk.expire(t, b, a)
 	awaitRoster(t, b, "hub", nil)
 	awaitRoster(t, b, "lab", roster("alice", 1))
 	for len(changes) > 0 {
@@ -275,13 +318,6 @@ func TestShareSpending(t *testing.T) {
 		left[i] = Spending{Space: "team-*", Participant: "alice", Spent: map[string]int{"envelopes": 2, "kinds:reasoning/*": -1}}
 	}
 	sum := map[string]int{}
-	a.ShareSpending(func() []Spending {
-		mu.Lock()
-		defer mu.Unlock()
-		list := left
-		left = nil
-		return list
-	}, func(list []Spending) { t.Errorf("its own spending, or none: %v", list) })
 	b.ShareSpending(func() []Spending { return nil }, func(list []Spending) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -291,6 +327,16 @@ func TestShareSpending(t *testing.T) {
 			}
 		}
 	})
+	// It must have subscribed at the server before the first message.
+	a.SetRoster("lab", roster("alice", 1))
+	awaitRoster(t, b, "lab", roster("alice", 1))
+	a.ShareSpending(func() []Spending {
+		mu.Lock()
+		defer mu.Unlock()
+		list := left
+		left = nil
+		return list
+	}, func(list []Spending) { t.Errorf("its own spending, or none: %v", list) })
 	testkit.Eventually(t, "the spending has arrived", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
