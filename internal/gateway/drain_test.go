@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // stuckDisk blocks every sync from freeze to release.
@@ -100,6 +101,11 @@ func TestDrain_DiskHangs(t *testing.T) {
 	g.Wait()
 }
 
+// endsLater is a context that says that it ends in a second, and ends later.
+type endsLater struct{ context.Context }
+
+func (endsLater) Deadline() (time.Time, bool) { return time.Now().Add(time.Second), true }
+
 // Clients that do not go on, such as one whose request never ends, leave the log time to
 // close.
 func TestDrain_ClientHangs(t *testing.T) {
@@ -129,14 +135,11 @@ func TestDrain_ClientHangs(t *testing.T) {
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v", line, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-	defer cancel()
-	err = g.Drain(ctx)
+	// A slow disk has the time to close the log. A drain that leaves it none would wait for the
+	// client until the real end, and return ErrNotClosed.
+	err = g.Drain(endsLater{testkit.Deadline(t)})
 	if err == nil || errors.Is(err, gateway.ErrNotClosed) {
 		t.Errorf("Drain: %v, want an error about the connection", err)
-	}
-	if ctx.Err() != nil {
-		t.Error("the log was not closed before the end of the drain timeout")
 	}
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
