@@ -114,7 +114,8 @@ func (a *authority) connect(addr string) *tls.Conn {
 // start starts a gateway with the files, which it reads every few milliseconds.
 func (a *authority) start(log io.Writer) *meuptest.Gateway {
 	a.t.Helper()
-	yaml := "tls: {cert: " + filepath.Join(a.dir, "cert.pem") + ", key: " + filepath.Join(a.dir, "key.pem") + "}\n" + meuptest.Config
+	// The open connection of TestCertificate_ReplacedFiles sends its first request at the end.
+	yaml := "handshake_timeout: 10m\ntls: {cert: " + filepath.Join(a.dir, "cert.pem") + ", key: " + filepath.Join(a.dir, "key.pem") + "}\n" + meuptest.Config
 	return meuptest.Start(a.t, yaml, func(o *gateway.Options) {
 		o.CertificateEvery = 2 * time.Millisecond
 		o.Logger = slog.New(slog.NewTextHandler(log, nil))
