@@ -102,7 +102,11 @@ func TestMEW_WaitsAlone(t *testing.T) {
 	for i := range 20 {
 		id := fmt.Sprint("a-", i)
 		send(t, alice, `{"id":"`+id+`","kind":"chat","payload":{"message":"x"}}`)
-		if got, _ := read(t, alice); got != id {
+		got, _ := read(t, alice)
+		for strings.HasPrefix(got, "slow-") { // on a slow machine its limit refills meanwhile
+			got, _ = read(t, alice)
+		}
+		if got != id {
 			t.Fatalf("%s arrived, want %s", got, id)
 		}
 	}
