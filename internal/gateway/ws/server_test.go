@@ -258,6 +258,9 @@ func TestBrokenFrames(t *testing.T) {
 // that asks them to reconnect.
 func TestDrain_NewConnections(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
+	// The gateway closes its own listener when it has waited for 3 s.
+	server := httptest.NewServer(g.Gateway())
+	t.Cleanup(server.Close)
 	last := joinRaw(t, g)
 	drained := make(chan struct{})
 	go func() { // ends with the drain
@@ -267,7 +270,7 @@ func TestDrain_NewConnections(t *testing.T) {
 	last.readUntil("\x03\xe9") // 1001, which it does not answer
 	for path, want := range map[string]int{"/ws?space=lab": http.StatusServiceUnavailable, "/": http.StatusServiceUnavailable} {
 		ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
-		_, resp, err := websocket.Dial(ctx, "ws://"+g.Addr()+path, &websocket.DialOptions{HTTPHeader: bearer("alice")})
+		_, resp, err := websocket.Dial(ctx, strings.Replace(server.URL, "http", "ws", 1)+path, &websocket.DialOptions{HTTPHeader: bearer("alice")})
 		cancel()
 		if err == nil || resp == nil || resp.StatusCode != want {
 			t.Fatalf("%s: %v, %v", path, resp, err)
