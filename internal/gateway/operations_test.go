@@ -22,7 +22,7 @@ spaces:
     participants:
       alice: {token: alice-token, capabilities: ["*"]}
       bob: {token: bob-token, capabilities: [chat, mcp.request]}
-      carl: {token: carl-token, capabilities: [chat], limits: {rate: 1, burst: 1}}
+      carl: {token: carl-token, capabilities: [chat], limits: {rate: 0.001, burst: 1}}
       dora: {token: dora-token, capabilities: [chat], limits: {connections: 1}}
       dan: {token: dan-token, capabilities: [chat]}
       gone: {token: gone-token, capabilities: [chat]}
