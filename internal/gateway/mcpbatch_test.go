@@ -9,6 +9,14 @@ import (
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
 )
 
+// batch returns a batch of pings and other messages.
+func batch(n int, more ...string) string {
+	for i := range n {
+		more = append(more, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i))
+	}
+	return "[" + strings.Join(more, ",") + "]"
+}
+
 // A batch is bounded, and each of its messages is charged to its participant.
 func TestMCP_Batch(t *testing.T) {
 	g := meuptest.Start(t, `
@@ -19,12 +27,6 @@ spaces:
       alice: {token: alice-token, capabilities: ["*"]}
       bob: {token: bob-token, capabilities: ["*"]}
 `)
-	batch := func(n int, more ...string) string {
-		for i := range n {
-			more = append(more, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i))
-		}
-		return "[" + strings.Join(more, ",") + "]"
-	}
 	deep := `{"jsonrpc":"2.0","id":"x","method":"ping","params":` + strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100) + "}"
 	for name, body := range map[string]string{"long": batch(51), "long and deep": batch(50, deep)} {
 		if status, text := postAs(t, g, "alice-token", "/mcp", body); status != http.StatusBadRequest || !strings.Contains(text, "at most 50") {

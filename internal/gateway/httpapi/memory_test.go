@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -269,24 +270,16 @@ spaces:
     participants:
       alice: {token: alice-token, capabilities: ["*"], limits: {rate: 1, burst: 1}}
 `)
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
 	begun := time.Now()
 	for i := range 5000 {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.HTTP()+"/api/spaces/lab/participants", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		// Without a network, over which a busy machine makes fewer requests than are permitted again.
+		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/spaces/lab/participants", http.NoBody)
+		r.Host = "localhost"
 		r.Header.Set("Authorization", "Bearer alice-token")
-		resp, err := transport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if resp.StatusCode == http.StatusTooManyRequests {
-			if i < 200 || !strings.Contains(string(body), `"limit":"requests"`) || resp.Header.Get("Retry-After") == "" {
-				t.Errorf("request %d: %s", i, body)
+		g.Gateway().ServeHTTP(w, r)
+		if w.Code == http.StatusTooManyRequests {
+			if i < 200 || !strings.Contains(w.Body.String(), `"limit":"requests"`) || w.Header().Get("Retry-After") == "" {
+				t.Errorf("request %d: %s", i, w.Body)
 			}
 			return
 		}
