@@ -1,8 +1,11 @@
 package adapter_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -30,7 +33,7 @@ func (tokens) Session(_ context.Context, b access.Bearer, _ string) (*api.Sessio
 
 // server serves a gate whose API knows the tokens "good" and "other". A request
 // reports to waits, if there is one, and then waits for release.
-func server(t *testing.T, maxBody int64, waits, release chan struct{}) *httptest.Server {
+func server(t *testing.T, maxBody int64, bodyTimeout time.Duration, waits, release chan struct{}) *httptest.Server {
 	t.Helper()
 	gate := adapter.NewGate(adapter.Options{API: tokens{}, Origins: []string{"https://ui.example.org"}, BodyTimeout: bodyTimeout})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,9 +61,6 @@ func server(t *testing.T, maxBody int64, waits, release chan struct{}) *httptest
 	return s
 }
 
-// bodyTimeout is long enough for a body that is sent at once.
-const bodyTimeout = time.Second
-
 func post(t *testing.T, s *httptest.Server, token, host, body string) (status int, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader(body))
@@ -86,7 +86,7 @@ func post(t *testing.T, s *httptest.Server, token, host, body string) (status in
 }
 
 func TestGate_Open(t *testing.T) {
-	s := server(t, 1000, nil, nil)
+	s := server(t, 1000, testkit.Patience, nil, nil)
 	for _, test := range []struct {
 		token, host, body string
 		status            int
@@ -124,7 +124,7 @@ func endless(t *testing.T, s *httptest.Server, size int64) (r *http.Request, bod
 }
 
 func TestGate_SlowBody(t *testing.T) {
-	s := server(t, 1000, nil, nil)
+	s := server(t, 1000, time.Second, nil, nil)
 	r, _ := endless(t, s, 10)
 	resp, err := s.Client().Do(r)
 	if err != nil {
@@ -137,7 +137,7 @@ func TestGate_SlowBody(t *testing.T) {
 }
 
 func TestGate_BodyOfUnknownSize(t *testing.T) {
-	s := server(t, 1000, nil, nil)
+	s := server(t, 1000, testkit.Patience, nil, nil)
 	r, body := endless(t, s, -1)
 	go func() { _, _ = body.Write(make([]byte, 1001)) }() // ends with the request
 	resp, err := s.Client().Do(r)
@@ -150,31 +150,26 @@ func TestGate_BodyOfUnknownSize(t *testing.T) {
 	}
 }
 
-// Bodies that do not arrive use the memory of their own token only, and until they are
-// given up.
+// Bodies that do not arrive use the memory of their own token only, and until they end.
 func TestGate_Memory(t *testing.T) {
-	s := server(t, 4<<20, nil, nil)
-	r, _ := endless(t, s, 4<<20)
-	given := make(chan struct{})
-	go func() {
-		defer close(given)
-		if resp, err := s.Client().Do(r); err == nil {
-			_ = resp.Body.Close()
-		}
-	}()
-	for full := false; !full; {
-		status, _ := post(t, s, "Bearer good", "", "{}")
-		full = status == http.StatusTooManyRequests
-		select {
-		case <-given:
-			t.Fatal("the memory of a body is not counted")
-		default:
-		}
+	s := server(t, 4<<20, testkit.Patience, nil, nil)
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// The server asks for the body when it has the memory for it.
+	fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", 4<<20)
+	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if status, text := post(t, s, "Bearer good", "", "{}"); status != http.StatusTooManyRequests {
+		t.Errorf("the memory of a body is not counted: %d %s", status, text)
 	}
 	if status, text := post(t, s, "Bearer other", "", "{}"); status != http.StatusOK {
 		t.Errorf("%d %s", status, text)
 	}
-	<-given
+	_ = c.Close()
 	for status := 0; status != http.StatusOK; {
 		status, _ = post(t, s, "Bearer good", "", "{}")
 	}
@@ -183,7 +178,7 @@ func TestGate_Memory(t *testing.T) {
 // Only so many requests wait; the others are told to try again.
 func TestGate_Waiting(t *testing.T) {
 	waits, release := make(chan struct{}), make(chan struct{})
-	s := server(t, 1000, waits, release)
+	s := server(t, 1000, testkit.Patience, waits, release)
 	const most = 256
 	done := make(chan int)
 	for range most {
