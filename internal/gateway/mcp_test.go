@@ -107,6 +107,7 @@ func TestMCP_Memory(t *testing.T) {
 			t.Fatal(status, body)
 		}
 	}
+	(&visit{t, g}).search("alice", "q=zebra") // the index has them
 	bob, eve := mcpClient(t, g, "bob-token", ""), mcpClient(t, g, "eve-token", "?space=lab")
 	tools, err := bob.ListTools(t.Context(), nil)
 	if err != nil || len(tools.Tools) != 12 {
