@@ -343,6 +343,7 @@ func TestAdministration_Parted(t *testing.T) {
 
 	_ = proxy.l.Close()
 	proxy.kill()
+	testkit.Eventually(t, "the gateway knows that it is parted", func() bool { return there.Gateway.Gateway().Ready() != nil })
 	here.do(protocol.KindAdminTokenRevoke, `{"space":"lab","participant_id":"bob","all":true}`)
 	here.want(401, "lab", "one")
 	if err := say("parted"); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
