@@ -1,9 +1,9 @@
 package gateway_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/internal/terminal/hookconfig"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
@@ -127,19 +126,24 @@ func runClaude(t *testing.T, settings []byte, who string, model func(string, []s
 	}
 	ctx, cancel := context.WithCancel(testkit.Deadline(t))
 	c := exec.CommandContext(ctx, program, args...)
-	c.Dir, c.WaitDelay = work, time.Second
+	c.Dir = work
 	c.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "SPACE_TOKEN=" + who + "-token",
 		"ANTHROPIC_BASE_URL=" + scriptedModel(t, model), "ANTHROPIC_API_KEY=test", "DISABLE_AUTOUPDATER=1", "ENABLE_TOOL_SEARCH=false", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	}
-	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
-	if err := c.Start(); err != nil {
+	// A file, since Wait would wait for the end of a pipe: a process that claude leaves may hold it.
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdout, c.Stderr = out, out
+	if err := errors.Join(c.Start(), out.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return func() (string, error) {
 		err := c.Wait()
-		return out.String(), err
+		text, unread := os.ReadFile(out.Name())
+		return string(text), errors.Join(err, unread)
 	}, cancel
 }
 
