@@ -108,7 +108,7 @@ func provider(t *testing.T, address, token string, batch bool) *sdktrace.TracerP
 	}
 	option := sdktrace.WithSyncer(exporter)
 	if batch {
-		option = sdktrace.WithBatcher(exporter, sdktrace.WithExportTimeout(testkit.Patience))
+		option = sdktrace.WithBatcher(exporter, sdktrace.WithBatchTimeout(testkit.Patience), sdktrace.WithExportTimeout(testkit.Patience))
 	}
 	p := sdktrace.NewTracerProvider(option)
 	t.Cleanup(func() { _ = p.Shutdown(context.WithoutCancel(t.Context())) })
