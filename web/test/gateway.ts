@@ -1,6 +1,7 @@
 /** A real gateway for tests, built once and started on a port of its own. */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -109,13 +110,29 @@ export class Gateway {
   }
 }
 
+/**
+ * A port for a gateway that is started there more than once: below the ports that systems give
+ * to connections, and taken by the UDP socket of the same number until the process ends, as for
+ * the tests in Go.
+ */
 async function freePort(): Promise<number> {
-  const s = createServer().listen(0, "127.0.0.1");
-  await once(s, "listening");
-  const address = s.address();
-  s.close();
-  await once(s, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
+  for (;;) {
+    const port = 10_100 + Math.floor(Math.random() * 21_900);
+    const mark = createSocket("udp4").unref();
+    const s = createServer();
+    try {
+      mark.bind(port, "127.0.0.1");
+      await once(mark, "listening");
+      s.listen(port, "127.0.0.1");
+      await once(s, "listening");
+    } catch {
+      mark.close();
+      continue;
+    }
+    s.close();
+    await once(s, "close");
+    return port;
+  }
 }
 
 /** Waits until something holds; fails after five minutes. */

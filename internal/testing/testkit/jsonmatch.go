@@ -161,7 +161,7 @@ func (v JSONVars) matchString(path, want string, got any) error {
 		return unless(uuid7.MatchString(text), path, "a UUIDv7", got)
 	case "$now":
 		ts, err := time.Parse(time.RFC3339Nano, text)
-		recent := err == nil && time.Since(ts).Abs() < time.Minute
+		recent := err == nil && time.Since(ts).Abs() < 2*Patience
 		return unless(recent && moment.MatchString(text), path, "a ts of now", got)
 	}
 	if name, ok := strings.CutPrefix(want, "$above:"); ok {
