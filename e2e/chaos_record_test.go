@@ -78,9 +78,14 @@ func (r *record) add(s sent) {
 	r.sent = append(r.sent, s)
 }
 
+// read records an entry that a reader got. What retention drops before the first one, while the
+// reader cannot connect, is not announced: it had no position.
 func (r *record) read(reader string, e entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.retention && len(r.readers[reader]) == 0 {
+		r.gaps[reader] = append(r.gaps[reader], span{0, e.Seq})
+	}
 	r.readers[reader] = append(r.readers[reader], e)
 }
 
@@ -354,4 +359,14 @@ func TestVerify(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a reader began late", func(t *testing.T) {
+		for _, retention := range []bool{true, false} {
+			r := newRecord()
+			r.retention = retention
+			r.read("r", log("a", "b", "c")[2])
+			if got := r.verify(map[string][]entry{"1": log("a", "b", "c")}); (len(got) > 0) == retention {
+				t.Errorf("with retention %v: %q", retention, got)
+			}
+		}
+	})
 }
