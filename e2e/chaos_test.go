@@ -120,7 +120,7 @@ func (c *chaos) run(faults []fault) {
 		workers.Go(func() { client(working, c.worlds[0]) })
 	}
 
-	// A log that begins with a clock that is late may be dropped when it is correct.
+	// Retention may drop a log that was begun while the clock was behind, once the clock is set.
 	eventually(t, "an envelope is acknowledged before the first fault", func() bool { return c.acked() > 0 })
 	c.occur(faults)
 	for _, addr := range c.addrs {

@@ -87,7 +87,7 @@ func pageTooFast(s *pageStage) {
 	p := s.visit("slow")
 	p.focus(composer)
 	tooFast := withText("article", like("You are sending faster than your limit (*) allows.", "Sent again automatically")).in(room)
-	webtest.Eval[bool](p.Tab, `(() => { // the page looks itself: it says so for 5 seconds
+	webtest.Eval[bool](p.Tab, `(() => { // polled in the page, which shows the message for 5 seconds
 		const look = () => {
 			window.saidTooFast = `+tooFast.find()+` !== null;
 			if (!window.saidTooFast) setTimeout(look, 15);

@@ -14,6 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/kit/program"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -320,8 +321,8 @@ func TestHooks_Send(t *testing.T) {
 				}
 				args = append(args, strings.Fields(test.args)...)
 				out, err := hooks(t, test.event, args...)
-				for timeout := 4 * time.Millisecond; test.name == "no answer" && err != nil && strings.Contains(err.Error(), "read the event"); timeout *= 4 {
-					out, err = hooks(t, test.event, append(args, "--timeout", timeout.String())...) // its time was over before the request
+				for timeout := 4 * time.Millisecond; timeout < testkit.Patience && test.name == "no answer" && err != nil && strings.Contains(err.Error(), "read the event"); timeout *= 4 {
+					out, err = hooks(t, test.event, append(args, "--timeout", timeout.String())...) // it expired before the event was read
 				}
 				if test.failure == "" {
 					if err != nil || out != test.out {

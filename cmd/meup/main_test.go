@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -124,12 +125,11 @@ func logged(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// connected waits until a participant has a connection, or with ! until it has none: that of a
-// command that has ended counts until the gateway has noticed its end.
+// connected: the connection of a command that has ended counts until the gateway has noticed its end.
 func connected(ts *testscript.TestScript, not bool, args []string) {
 	s, who := of(ts), protocol.ParticipantID(args[0])
 	c := s.gateway.API(s.t, args[0])
-	testkit.Eventually(s.t, args[0]+" is connected, or not any more", func() bool {
+	testkit.Eventually(s.t, fmt.Sprintf("%s is connected: %t", who, !not), func() bool {
 		roster, err := c.Roster(s.t.Context(), "lab")
 		return err == nil && roster.Connected(who) != not
 	})

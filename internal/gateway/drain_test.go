@@ -101,10 +101,14 @@ func TestDrain_DiskHangs(t *testing.T) {
 	g.Wait()
 }
 
-// endsLater is a context that says that it ends in a second, and ends later.
-type endsLater struct{ context.Context }
+// endsLater is a context that ends later than its deadline, for a disk that is slow to close the
+// log.
+type endsLater struct {
+	context.Context
+	deadline time.Time
+}
 
-func (endsLater) Deadline() (time.Time, bool) { return time.Now().Add(time.Second), true }
+func (c endsLater) Deadline() (time.Time, bool) { return c.deadline, true }
 
 // Clients that do not go on, such as one whose request never ends, leave the log time to
 // close.
@@ -132,14 +136,22 @@ func TestDrain_ClientHangs(t *testing.T) {
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+	response := bufio.NewReader(c)
+	if line, err := response.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v", line, err)
 	}
-	// A slow disk has the time to close the log. A drain that leaves it none would wait for the
-	// client until the real end, and return ErrNotClosed.
-	err = g.Drain(endsLater{testkit.Deadline(t)})
+	cut := make(chan time.Time, 1)
+	go func() { // ends with the connection
+		_, _ = io.Copy(io.Discard, response)
+		cut <- time.Now()
+	}()
+	ctx := endsLater{testkit.Deadline(t), time.Now().Add(8 * time.Second)}
+	err = g.Drain(ctx)
 	if err == nil || errors.Is(err, gateway.ErrNotClosed) {
 		t.Errorf("Drain: %v, want an error about the connection", err)
+	}
+	if at := <-cut; !at.Before(ctx.deadline) {
+		t.Errorf("the client was cut %s after the deadline, and left no time to close the log", at.Sub(ctx.deadline))
 	}
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)

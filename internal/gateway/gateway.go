@@ -47,8 +47,7 @@ type Options struct {
 	// CertificateEvery is the interval at which the files of the TLS certificate are
 	// read; default a minute.
 	CertificateEvery time.Duration
-	// ListWait is how long a request to /mcp waits for other participants to say what they
-	// offer; 0: a second, or 5 s for what the request needs.
+	// ListWait is that of [mcpserver.Options].
 	ListWait time.Duration
 
 	fs vfs.FS // of the embedded log; nil: the operating system's. Tests inject failures

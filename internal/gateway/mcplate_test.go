@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// briefLists makes a gateway wait as briefly as usual for participants that do not answer.
+// briefLists makes a gateway wait a second for participants that do not answer.
 func briefLists(o *gateway.Options) { o.ListWait = time.Second }
 
 // The tools of a host that is silent for long are added when it answers, and a client

@@ -40,6 +40,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program
 	code, err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil {
@@ -95,7 +96,7 @@ type result struct {
 	outcome string // pass, fail or skip; "": it has not ended
 	seconds float64
 	fatal   bool // its output matches fatal
-	cached  bool // a package that was not run, as it is unchanged
+	cached  bool // a package whose result is from the test cache
 	output  bytes.Buffer
 	cut     bytes.Buffer // the newest output, if there is more than maxOutput
 	dropped int          // bytes between output and cut
@@ -137,7 +138,7 @@ type event struct {
 func (r *results) goTest(ctx context.Context, flags, packages []string) error {
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json"}, flags, packages)...) //nolint:gosec // its arguments are those of this program
 	cmd.Stderr = os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends its tests
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it begins nothing more, and a terminal interrupts the tests too
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -267,7 +268,11 @@ func (r *results) again(ctx context.Context, flags []string) (flaky []id, failed
 			fmt.Fprintf(r.out, "go test: %v\n", err)
 		}
 		if got := second.tests[t.id]; err != nil || got == nil || got.outcome != "pass" || second.tests[id{pkg: t.pkg}].outcome != "pass" {
-			fmt.Fprintf(r.out, "FAILED %s (%s): failed twice\n", t.test, short(t.pkg))
+			outcome := "failed twice"
+			if ctx.Err() != nil {
+				outcome = "was interrupted when it was run again"
+			}
+			fmt.Fprintf(r.out, "FAILED %s (%s): %s\n", t.test, short(t.pkg), outcome)
 			failed++
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/meup-protocol/meup/internal/testing/testkit"
 )
 
 // module has packages that fail in the ways that gotest tells apart. Test T of a package
@@ -104,20 +106,30 @@ package kills
 
 import (
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
 )
 
 func TestKills(*testing.T) {
-	syscall.Kill(os.Getppid(), syscall.SIGKILL)
-	select {}
+	parent := os.Getppid()
+	syscall.Kill(parent, syscall.SIGKILL)
+	for os.Getppid() == parent {
+		runtime.Gosched()
+	}
 }
 -- hangs/hangs_test.go --
 package hangs
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
-func TestHangs(*testing.T) { select {} }
+func TestHangs(*testing.T) {
+	os.WriteFile("begun", nil, 0o600)
+	select {}
+}
 -- race/race_test.go --
 package race
 
@@ -222,18 +234,7 @@ func TestRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			for _, f := range txtar.Parse([]byte(module)).Files {
-				path := filepath.Join(dir, f.Name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, f.Data, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			t.Chdir(dir)
-			t.Setenv("GOFLAGS", "-trimpath -buildvcs=false -gcflags=all=-dwarf=false -vet=off") // as the tests of this repository are compiled
+			inModule(t)
 			var out bytes.Buffer
 			code, err := run(t.Context(), test.args, &out)
 			if err != nil || code != test.code {
@@ -256,17 +257,50 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRun_Interrupted checks that a run that is interrupted fails.
+// inModule changes to a folder with the packages of module.
+func inModule(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range txtar.Parse([]byte(module)).Files {
+		path := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("GOTMPDIR", t.TempDir())                                                   // a go command that is killed leaves its files
+	t.Setenv("GOFLAGS", "-trimpath -buildvcs=false -gcflags=all=-dwarf=false -vet=off") // as the tests of this repository are compiled
+}
+
+// TestRun_Interrupted checks that a run that is interrupted fails when its tests end, and runs
+// none again.
 func TestRun_Interrupted(t *testing.T) {
+	inModule(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	defer cancel()
 	var out bytes.Buffer
-	if code, err := run(ctx, []string{"."}, &out); code != 1 || err != nil || !strings.Contains(out.String(), "go test: context canceled") {
-		t.Errorf("exit code %d, error %v:\n%s", code, err, &out)
+	ended := make(chan int, 1)
+	go func() { // ends with the time limit of the test
+		code, err := run(ctx, []string{"-timeout=5s", "./hangs", "./flaky"}, &out)
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- code
+	}()
+	testkit.Eventually(t, "the test runs", func() bool {
+		_, err := os.Stat("hangs/begun")
+		return err == nil
+	})
+	cancel()
+	if code := <-ended; code != 1 || !strings.Contains(out.String(), "FAILED example.org/m/hangs: not run again") || strings.Contains(out.String(), "again: Test") {
+		t.Errorf("exit code %d:\n%s", code, &out)
 	}
 }
 
-// TestResult_Cut checks that the begin and the end of a long output are kept, and the
+// TestResult_Cut checks that the beginning and the end of a long output are kept, and the
 // length of what is between them.
 func TestResult_Cut(t *testing.T) {
 	var r result
@@ -278,8 +312,9 @@ func TestResult_Cut(t *testing.T) {
 	var out bytes.Buffer
 	r.print(&out)
 	kept := strings.Count(out.String(), "z")
-	if want := fmt.Sprintf("[%d bytes are left out]", 4*maxOutput-kept); kept > 2*maxOutput || !strings.Contains(out.String(), want) || !strings.HasSuffix(out.String(), "the end") {
-		t.Errorf("%d bytes are kept, without %q", kept, want)
+	begin, left := strings.Repeat("a", maxOutput), fmt.Sprintf("[%d bytes are left out]", 4*maxOutput-kept)
+	if !strings.HasPrefix(out.String(), begin+"\n"+left) || kept > 2*maxOutput || !strings.HasSuffix(out.String(), "the end") {
+		t.Errorf("%d bytes are kept, want the beginning, %q and the end", kept, left)
 	}
 }
 

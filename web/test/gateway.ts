@@ -116,7 +116,7 @@ export class Gateway {
  * the tests in Go.
  */
 async function freePort(): Promise<number> {
-  for (;;) {
+  for (let i = 0; i < 1000; i++) {
     const port = 10_100 + Math.floor(Math.random() * 21_900);
     const mark = createSocket("udp4").unref();
     const s = createServer();
@@ -133,6 +133,7 @@ async function freePort(): Promise<number> {
     await once(s, "close");
     return port;
   }
+  throw new Error("no port is free");
 }
 
 /** Waits until something holds; fails after five minutes. */

@@ -167,7 +167,7 @@ func TestElicitation_NoAnswer(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := curious()
 	s := questioning()
-	s.bridge.AnswerTimeout = 3 * time.Second // in which the question is in the log, on a busy machine too
+	s.bridge.AnswerTimeout = 3 * time.Second // enough for the question to reach the log on a busy machine
 	employ(t, g, server, s)
 	alice := join(t, g, "alice", nil)
 	id, q := inquire(t, alice, portForm)

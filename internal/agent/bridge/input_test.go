@@ -195,7 +195,7 @@ func TestInputRequired_NotOffered(t *testing.T) {
 func TestInputRequired_NoAnswer(t *testing.T) {
 	g := meuptest.Start(t, config)
 	s := answering()
-	s.bridge.AnswerTimeout = 4 * time.Second // in which the question is in the log, on a busy machine too
+	s.bridge.AnswerTimeout = 4 * time.Second // enough for the question to reach the log on a busy machine
 	s.tools.CallTimeout = 2 * time.Second    // does not pass while the caller is asked
 	employ(t, g, needy(func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if answer, ok := r.Params.InputResponses["1"].(*mcp.ElicitResult); ok {

@@ -25,7 +25,7 @@ func TestProcess_Close(t *testing.T) {
 	if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	testkit.Eventually(t, "its standard error is read", func() bool { // not after the grace
+	testkit.Eventually(t, "its standard error is read", func() bool { // Close waits for it only for the grace period
 		return strings.Contains(p.Explain(errors.New("it runs")).Error(), "bad key")
 	})
 	if err := p.Close(); err != nil {

@@ -51,7 +51,7 @@ func connect(t *testing.T, url string) *nats.Conn {
 	return nc
 }
 
-// longExpiry is longer than a busy machine holds up the heartbeats of a gateway.
+// longExpiry is longer than a busy machine delays heartbeats.
 const longExpiry = time.Hour
 
 // join creates a gateway with short intervals.
@@ -65,7 +65,7 @@ type clock struct{ added atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.added.Load())) }
 
-// join is the function of that name, for a gateway with this clock.
+// join is the function join, for a gateway with this clock.
 func (c *clock) join(t *testing.T, nc *nats.Conn) *Peers {
 	t.Helper()
 	p, err := Join(Options{
@@ -83,6 +83,7 @@ func (c *clock) join(t *testing.T, nc *nats.Conn) *Peers {
 // take for an outage of its own: in each, it hears itself and the gateways that are alive.
 func (c *clock) expire(t *testing.T, p *Peers, alive ...*Peers) {
 	t.Helper()
+	awaitHeartbeats(t, p, c.now(), alive...) // an outage that has just ended is over for p
 	for range 3 {
 		c.added.Add(int64(longExpiry * 2 / 5))
 		awaitHeartbeats(t, p, c.now(), alive...)
@@ -150,7 +151,7 @@ func TestOnRoster(t *testing.T) {
 	a, b := join(t, connect(t, url)), join(t, connect(t, url))
 	a.SetRoster("old", roster("alice", 1))
 	awaitRoster(t, b, "old", roster("alice", 1))
-	awaitHeartbeats(t, b, time.Now()) // its goroutine is past the change, which it would tell of again
+	awaitHeartbeats(t, b, time.Now()) // b has finished handling the change, which it would otherwise report again
 
 	calls := make(chan string, 100)
 	b.OnRoster(func(space string, here []RosterEntry) { calls <- fmt.Sprint(space, here) })
@@ -255,9 +256,6 @@ func TestOutageOfNATS(t *testing.T) {
 	a.SetRoster("new", roster("alice", 1))
 	leave(t, c)                          // no gateway receives its bye message
 	clk.added.Add(int64(2 * longExpiry)) // without any heartbeat
-	if got := b.Remote("lab"); !slices.Equal(got, roster("alice", 1)) {
-		t.Errorf("during the outage: %v", got)
-	}
 	startServer(t, port)
 	awaitRoster(t, b, "new", roster("alice", 1))
 	clk.expire(t, b, a)

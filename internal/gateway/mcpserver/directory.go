@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,12 +37,6 @@ type directory struct {
 	lists map[protocol.ParticipantID]*ToolList
 	late  map[protocol.ParticipantID]inquiry // the requests that are not answered yet
 	seen  cursor                             // notifications up to here are in the lists
-}
-
-// listWait returns how long the request waits for other participants to say what they offer;
-// usually is the time without Options.ListWait.
-func (c *caller) listWait(usually time.Duration) time.Duration {
-	return cmp.Or(c.server.options.ListWait, usually)
 }
 
 // update brings the lists of these participants up to date, and waits at most for a

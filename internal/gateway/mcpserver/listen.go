@@ -84,7 +84,7 @@ func (l *listener) register(ctx context.Context) error {
 	if len(in.ids) == 0 {
 		return nil
 	}
-	_, _, err := l.c.answers(ctx, in, time.Now().Add(l.c.listWait(listTimeout)))
+	_, _, err := l.c.answers(ctx, in, time.Now().Add(l.c.server.listWait))
 	return err
 }
 

@@ -49,7 +49,8 @@ type Options struct {
 	// waits; 0: 5 s.
 	ProgressEvery time.Duration
 	// ListWait is how long a request waits for other participants to say what they offer; 0: a
-	// second for a list of the tools of all, which has the others later, and else 5 s.
+	// second to list the tools of all, 5 s otherwise. Late tools are added to the list when they
+	// arrive.
 	ListWait time.Duration
 }
 
@@ -60,6 +61,8 @@ type server struct {
 	stream  http.Handler  // responds with a stream of events, which has notifications
 	slots   *SlotPool
 	schemas *mcp.SchemaCache
+
+	firstWait, listWait time.Duration // Options.ListWait
 
 	requests requests // in progress
 
@@ -74,6 +77,7 @@ func New(o Options) http.Handler {
 	s := &server{
 		options: o, gate: adapter.NewGate(o.Options), slots: NewSlotPool(maxParallel, maxWaiting),
 		schemas: mcp.NewSchemaCache(), views: recent.New[viewKey, *view](maxViews),
+		firstWait: cmp.Or(o.ListWait, firstWait), listWait: cmp.Or(o.ListWait, listTimeout),
 	}
 	handler := func(json bool) http.Handler {
 		return mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return callerOf(r.Context()).mcp }, &mcp.StreamableHTTPOptions{

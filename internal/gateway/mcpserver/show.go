@@ -47,7 +47,7 @@ func (v *view) show(ctx context.Context, c *caller) error {
 		return err
 	}
 	if v.shown.about.Capabilities.Tools != nil {
-		if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}, c.listWait(listTimeout)); err != nil {
+		if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}, c.server.listWait); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 	}
 	in := new(inquiry)
 	in.sent(&e, receipt.Seq)
-	got, _, err := c.answers(ctx, in, time.Now().Add(c.listWait(listTimeout)))
+	got, _, err := c.answers(ctx, in, time.Now().Add(c.server.listWait))
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 // introduceTools shows only the tools of the participant, to a caller that may not send it
 // initialize. If the caller may not list them either, or there are none, the error is that of initialize, refused.
 func (v *view) introduceTools(ctx context.Context, c *caller, refused error) error {
-	if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}, c.listWait(listTimeout)); err != nil {
+	if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}, c.server.listWait); err != nil {
 		return err
 	}
 	if _, late := v.directory.late[c.of]; late {

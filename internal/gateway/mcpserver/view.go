@@ -197,11 +197,11 @@ func (v *view) offered(ctx context.Context, c *caller) (map[string]foreign, erro
 			hosts = append(hosts, p.ID)
 		}
 	}
-	wait := firstWait
+	wait := c.server.firstWait
 	if c.asks.method == methodCall {
-		wait = listTimeout // the tool may be one of the missing
+		wait = c.server.listWait // the tool may be one of the missing
 	}
-	if err := v.directory.update(ctx, c, hosts, c.listWait(wait)); err != nil {
+	if err := v.directory.update(ctx, c, hosts, wait); err != nil {
 		return nil, err
 	}
 	v.mu.Lock()

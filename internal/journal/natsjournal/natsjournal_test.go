@@ -285,25 +285,32 @@ func persistBarrier(t *testing.T, j *Journal, space string) {
 	})
 }
 
-// persistControl publishes a control block, again after a failure, for the same reason: NATS
-// stores it once.
+// persist does something again after a time-out of NATS; any other error fails the test.
+func persist(t *testing.T, what string, do func() error) {
+	t.Helper()
+	testkit.Eventually(t, what, func() bool {
+		err := do()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		return err == nil
+	})
+}
+
+// persistControl publishes a control block, which NATS stores once: its message ID is the same.
 func persistControl(t *testing.T, j *Journal, name, space string, before protocol.Seq, data []byte) {
 	t.Helper()
-	testkit.Eventually(t, "the control block is published", func() bool {
-		return j.publishControl(t.Context(), name, space, before, data) == nil
-	})
+	persist(t, "publish the control block", func() error { return j.publishControl(t.Context(), name, space, before, data) })
 }
 
-// persistTrims proposes the trims of a time, again after a failure, for the same reason.
+// persistTrims proposes the trims of a time.
 func persistTrims(t *testing.T, j *Journal, now time.Time) {
 	t.Helper()
-	testkit.Eventually(t, "the trims are proposed", func() bool {
-		return j.propose(t.Context(), j.opts.Retention, now) == nil
-	})
+	persist(t, "propose the trims", func() error { return j.propose(t.Context(), j.opts.Retention, now) })
 }
 
-// api returns the API of JetStream at the journal's connection, with a timeout that an
-// overloaded machine keeps.
+// api returns the API of JetStream at the journal's connection, with a timeout that
+// is long enough for an overloaded machine.
 func api(t *testing.T, j *Journal) jetstream.JetStream {
 	t.Helper()
 	js, err := jetstream.New(j.nc, jetstream.WithDefaultTimeout(testkit.Patience))

@@ -60,6 +60,7 @@ func (s *subject) barrier(t *testing.T, space string) {
 		err := s.Barrier(context.Background(), space)
 		if err != nil && !errors.Is(err, journal.ErrUnavailable) {
 			t.Errorf("Barrier of %s: %v", space, err)
+			return true
 		}
 		return err == nil
 	})

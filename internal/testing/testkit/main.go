@@ -87,7 +87,10 @@ func Run(m interface{ Run() int }, ignore ...goleak.Option) int {
 			panic(err)
 		}
 	}
-	code := m.Run() // a failed test may have left some too, which is more than a flaky test
+	code := m.Run()
+	if code != 0 {
+		return code
+	}
 	// These two of nats-server end at some time after its shutdown, or with the process.
 	ignore = append(ignore,
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"),
@@ -101,7 +104,7 @@ func Run(m interface{ Run() int }, ignore ...goleak.Option) int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "goroutines are left:", err)
-		return max(code, 1)
+		return 1
 	}
-	return code
+	return 0
 }

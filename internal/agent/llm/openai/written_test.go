@@ -36,7 +36,7 @@ func TestWrittenCalls_Pieces(t *testing.T) {
 	}
 }
 
-// The time to read calls does not grow with the square of their number.
+// The time to read calls does not grow with the square of their number, as make slow measures.
 func TestReadCalls_Many(t *testing.T) {
 	const n = 100_000
 	text := "<|tool_calls_section_begin|>" + strings.Repeat("<|tool_call_begin|>functions.list:0<|tool_call_argument_begin|>{}<|tool_call_end|>", n) + "<|tool_calls_section_end|>"
