@@ -79,8 +79,8 @@ func (c *clock) join(t *testing.T, nc *nats.Conn) *Peers {
 	return p
 }
 
-// expire adds the time after which p declares a silent gateway dead, in steps that p does not
-// take for an outage of its own: in each, it hears itself and the gateways that are alive.
+// expire adds the time after which p declares a silent gateway dead. It does so in steps, because
+// p would see an outage in a single one. In each step, p hears itself and the live gateways.
 func (c *clock) expire(t *testing.T, p *Peers, alive ...*Peers) {
 	t.Helper()
 	awaitHeartbeats(t, p, c.now(), alive...) // an outage that has just ended is over for p
