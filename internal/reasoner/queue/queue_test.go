@@ -391,28 +391,63 @@ func TestResults_Synced(t *testing.T) {
 	}
 }
 
-// Deleting the streams does not end the workers.
+// Deleting the streams, or one of them, does not end the queue.
 func TestStreams_Recreated(t *testing.T) {
 	t.Parallel()
+	for name, deleted := range map[string][]string{
+		"both":    {names.ResultsStream(), names.JobsStream()},
+		"jobs":    {names.JobsStream()},
+		"results": {names.ResultsStream()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.worker(shortLease)
+			c := s.client()
+			if _, err := c.AgentIntent(t.Context(), request("before")); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range deleted {
+				if err := s.js().DeleteStream(t.Context(), name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			testkit.Eventually(t, "the queue is there again", func() bool {
+				_, err := c.AgentIntent(t.Context(), request("after"))
+				if err != nil && !errors.Is(err, reasoner.ErrNoQueue) {
+					t.Fatal(err)
+				}
+				return err == nil
+			})
+		})
+	}
+}
+
+// A worker that has a job while the queue is deleted, so that JetStream tells nobody, creates it
+// again, and receives jobs from it.
+func TestStreams_DeletedUnseen(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
-	s.worker()
+	begun, end := make(chan struct{}, 4), make(chan struct{})
+	s.worker(shortLease, decides(func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		begun <- struct{}{}
+		<-end
+		return &wire.AgentIntentResponse{IntentID: "later"}, nil
+	}))
 	c := s.client()
-	if _, err := c.AgentIntent(t.Context(), request("before")); err != nil {
+	s.put(jobOf(request("before")))
+	receive(t, "the job is begun", begun)
+	if err := s.js().DeleteStream(t.Context(), names.JobsStream()); err != nil {
 		t.Fatal(err)
 	}
-	// The workers notice that the jobs are gone, and create what is missing then.
-	for _, name := range []string{names.ResultsStream(), names.JobsStream()} {
-		if err := s.js().DeleteStream(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	testkit.Eventually(t, "the queue is there again", func() bool {
-		_, err := c.AgentIntent(t.Context(), request("after"))
-		if err != nil && !errors.Is(err, reasoner.ErrNoQueue) {
-			t.Fatal(err)
-		}
+	testkit.Eventually(t, "the consumer is there again", func() bool {
+		_, err := s.js().Consumer(t.Context(), names.JobsStream(), wire.QueueConsumer)
 		return err == nil
 	})
+	close(end)
+	if _, err := c.AgentIntent(t.Context(), request("after")); err != nil {
+		t.Error(err)
+	}
 }
 
 // Many clients, many jobs, several workers.

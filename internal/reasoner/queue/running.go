@@ -108,8 +108,10 @@ func (q *Queue) heartbeat(ctx context.Context) {
 }
 
 // watch checks for cancellations and for results of other workers, since a
-// notice can be lost. It is separate from heartbeat, because it waits for
-// responses.
+// notice can be lost. It creates what was deleted and what no worker would miss: the
+// stream of results, in which clients look before they send a job, and the consumer if
+// no worker was waiting for a job then. It is separate from heartbeat, because it waits
+// for responses.
 func (q *Queue) watch(ctx context.Context) {
 	every(ctx, q.opts.AckWait/3, func() {
 		ctx, cancel := context.WithTimeout(ctx, max(q.opts.AckWait/3, time.Second))
@@ -121,6 +123,17 @@ func (q *Queue) watch(ctx context.Context) {
 				q.running.interrupt(h.key, errCanceled)
 			default:
 				q.running.interrupt(h.key, errResultExists)
+			}
+		}
+		consumer, results := q.handles()
+		_, err := consumer.Info(ctx)
+		if err == nil {
+			_, err = results.Info(ctx)
+		}
+		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+			q.log.Warn("a part of the queue was deleted, and is created again", "error", err)
+			if err := q.ensure(ctx); err != nil {
+				q.log.Warn("queue is not ready", "error", err)
 			}
 		}
 	})
