@@ -66,7 +66,8 @@
 //	work       Options.Workers of them: receive a job, decide, write, acknowledge
 //	post       up to Options.CallbackWorkers: post a callback, acknowledge
 //	heartbeat  one: extends the leases of running jobs
-//	watch      one: checks whether jobs or their callbacks were canceled
+//	watch      one: checks whether jobs or their callbacks were canceled, and whether
+//	           the streams and the consumer are there; creates what was deleted
 //	status     one: logs the status line
 //
 // All of them end with [Queue.Run].
