@@ -57,17 +57,22 @@ func (o *office) try(who string, kind protocol.Kind, format string, args ...any)
 	return send(o.t, o.API(o.t, who), "ops", protocol.Envelope{Kind: kind, Payload: fmt.Appendf(nil, format, args...)})
 }
 
-// send sends an envelope, again while the log is not available, as the log of a cluster
-// may be for a moment.
-func send(t *testing.T, c *api.Client, space string, e protocol.Envelope) (id protocol.ID, err error) {
+// whenAvailable calls f, again while the log is not available, as that of a cluster may be for a
+// moment.
+func whenAvailable[T any](t *testing.T, f func() (T, error)) (v T, err error) {
 	t.Helper()
 	testkit.Eventually(t, "the log is available", func() bool {
-		var r api.Receipt
-		r, err = c.Send(t.Context(), space, e)
-		id = r.ID
+		v, err = f()
 		return !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable})
 	})
-	return id, err
+	return v, err
+}
+
+// send sends an envelope, when the log is available.
+func send(t *testing.T, c *api.Client, space string, e protocol.Envelope) (protocol.ID, error) {
+	t.Helper()
+	r, err := whenAvailable(t, func() (api.Receipt, error) { return c.Send(t.Context(), space, e) })
+	return r.ID, err
 }
 
 func (o *office) do(kind protocol.Kind, format string, args ...any) protocol.ID {
@@ -333,11 +338,10 @@ func TestAdministration_Parted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	say := func(message string) error {
-		_, err := bob.Send(t.Context(), "lab", protocol.Envelope{Kind: protocol.KindChat, Payload: fmt.Appendf(nil, `{"message":%q}`, message)})
-		return err
+	chat := func(message string) protocol.Envelope {
+		return protocol.Envelope{Kind: protocol.KindChat, Payload: fmt.Appendf(nil, `{"message":%q}`, message)}
 	}
-	if err := say("before"); err != nil {
+	if _, err := send(t, bob, "lab", chat("before")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -346,7 +350,7 @@ func TestAdministration_Parted(t *testing.T) {
 	testkit.Eventually(t, "the gateway knows that it is parted", func() bool { return there.Gateway.Gateway().Ready() != nil })
 	here.do(protocol.KindAdminTokenRevoke, `{"space":"lab","participant_id":"bob","all":true}`)
 	here.want(401, "lab", "one")
-	if err := say("parted"); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
+	if _, err := bob.Send(t.Context(), "lab", chat("parted")); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
 		t.Errorf("sent at the parted gateway: %v, want that its log is not available", err)
 	}
 	if got := there.request("lab", "one"); got != http.StatusServiceUnavailable {
@@ -354,11 +358,7 @@ func TestAdministration_Parted(t *testing.T) {
 	}
 	newCutProxyAt(t, proxy.l.Addr().String(), nats)
 	there.becomes(401, "lab", "one")
-	page, err := here.API(t, "alice").Envelopes(t.Context(), "lab", api.EnvelopeQuery{Kinds: []string{"chat"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(page.Envelopes) != 1 {
+	if page := readPage(t, here.API(t, "alice"), api.EnvelopeQuery{Kinds: []string{"chat"}}); len(page.Envelopes) != 1 {
 		t.Errorf("%d chats, want the one from before", len(page.Envelopes))
 	}
 }

@@ -1,14 +1,12 @@
 package gateway_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/testing/meuptest"
-	"github.com/meup-protocol/meup/internal/testing/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -98,16 +96,12 @@ func testPeriod(t *testing.T, yaml string) {
 	}
 }
 
-// readPage reads a page of lab, once the log is available.
-func readPage(t *testing.T, c *api.Client, q api.EnvelopeQuery) (page *api.Envelopes) {
+// readPage reads a page of lab, when the log is available.
+func readPage(t *testing.T, c *api.Client, q api.EnvelopeQuery) *api.Envelopes {
 	t.Helper()
-	testkit.Eventually(t, "the log is available", func() bool {
-		p, err := c.Envelopes(t.Context(), "lab", q)
-		page = p
-		if err != nil && !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
-			t.Fatal(err)
-		}
-		return err == nil
-	})
+	page, err := whenAvailable(t, func() (*api.Envelopes, error) { return c.Envelopes(t.Context(), "lab", q) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	return page
 }

@@ -19,25 +19,33 @@ func TestProposals_TwoGateways(t *testing.T) {
 	config := onNATS(t, aguiConfig)
 	gateways := []*meuptest.Gateway{meuptest.Start(t, config), meuptest.Start(t, config)}
 	const most = 25
+	// send sends an envelope, which has an id, when the log is available.
+	send := func(g *meuptest.Gateway, token, envelope string) (status int, body string) {
+		testkit.Eventually(t, "the log is available", func() bool {
+			status, body = postAs(t, g, token, "/api/spaces/lab/envelopes", envelope)
+			return status != http.StatusServiceUnavailable
+		})
+		return status, body
+	}
 	for i := range most {
 		id := fmt.Sprintf("p%d", i)
 		call := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"wipe","arguments":{"n":%d}}}`, i, i)
 		proposal := fmt.Sprintf(`{"id":%q,"kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"wipe","arguments":{"n":%d}},"participant_id":"files"}}`, id, i)
-		if status, body := postAs(t, gateways[i%2], "planner-token", "/api/spaces/lab/envelopes", proposal); status != http.StatusOK {
+		if status, body := send(gateways[i%2], "planner-token", proposal); status != http.StatusOK {
 			t.Fatalf("%d %s", status, body)
 		}
 		decisions := []struct{ token, body string }{
-			{"alice-token", fmt.Sprintf(`{"kind":"mcp.request","to":["files"],"correlationId":%q,"payload":%s}`, id, call)},
-			{"watcher-token", fmt.Sprintf(`{"kind":"mcp.reject","correlationId":%q,"payload":{"reason":"unsafe"}}`, id)},
-			{"files-token", fmt.Sprintf(`{"kind":"mcp.reject","correlationId":%q,"payload":{"reason":"policy"}}`, id)},
-			{"planner-token", fmt.Sprintf(`{"kind":"mcp.withdraw","correlationId":%q,"payload":{"reason":"no_longer_needed"}}`, id)},
+			{"alice-token", fmt.Sprintf(`{"id":"%[1]s-0","kind":"mcp.request","to":["files"],"correlationId":%[1]q,"payload":%[2]s}`, id, call)},
+			{"watcher-token", fmt.Sprintf(`{"id":"%[1]s-1","kind":"mcp.reject","correlationId":%[1]q,"payload":{"reason":"unsafe"}}`, id)},
+			{"files-token", fmt.Sprintf(`{"id":"%[1]s-2","kind":"mcp.reject","correlationId":%[1]q,"payload":{"reason":"policy"}}`, id)},
+			{"planner-token", fmt.Sprintf(`{"id":"%[1]s-3","kind":"mcp.withdraw","correlationId":%[1]q,"payload":{"reason":"no_longer_needed"}}`, id)},
 		}
 		var all sync.WaitGroup
 		statuses := make([]int, len(decisions))
 		for k, d := range decisions {
 			all.Go(func() {
 				var body string
-				statuses[k], body = postAs(t, gateways[(i+k)%2], d.token, "/api/spaces/lab/envelopes", d.body)
+				statuses[k], body = send(gateways[(i+k)%2], d.token, d.body)
 				if statuses[k] != http.StatusOK && statuses[k] != protocol.CodeProposalSettled.HTTPStatus() {
 					t.Errorf("%s: %d %s", d.body, statuses[k], body)
 				}
@@ -56,7 +64,9 @@ func TestProposals_TwoGateways(t *testing.T) {
 	}
 	// settled returns how the proposals were settled, as a gateway has it; "": one waits.
 	settled := func(g *meuptest.Gateway) (text string) {
-		list, err := g.API(t, "alice").Proposals(t.Context(), "lab", "all", 2*most, 0)
+		list, err := whenAvailable(t, func() (*api.Proposals, error) {
+			return g.API(t, "alice").Proposals(t.Context(), "lab", "all", 2*most, 0)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +84,9 @@ func TestProposals_TwoGateways(t *testing.T) {
 	}
 	// decided returns who decided, with what was recorded of it.
 	decided := func(g *meuptest.Gateway) (text string) {
-		list, err := g.API(t, "alice").Decisions(t.Context(), "lab", api.DecisionQuery{Limit: 100})
+		list, err := whenAvailable(t, func() (*api.Decisions, error) {
+			return g.API(t, "alice").Decisions(t.Context(), "lab", api.DecisionQuery{Limit: 100})
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,11 +103,16 @@ func (b *browser) do(method, path, body string, header http.Header) (*http.Respo
 	return resp, strings.TrimSpace(string(content))
 }
 
-// expect calls do and checks the status and the body; an empty body is not
-// checked.
+// expect calls do, again while the log is not available, as that of a cluster may be for a moment,
+// and checks the status and the body; an empty body is not checked.
 func (b *browser) expect(status int, want, method, path, body string, header http.Header) *http.Response {
 	b.t.Helper()
-	resp, got := b.do(method, path, body, header)
+	var resp *http.Response
+	var got string
+	testkit.Eventually(b.t, "the log is available", func() bool {
+		resp, got = b.do(method, path, body, header)
+		return resp.StatusCode != http.StatusServiceUnavailable
+	})
 	if resp.StatusCode != status || want != "" && !strings.Contains(got, want) {
 		b.t.Errorf("%s %s %s: %d %s, want %d %s", method, path, body, resp.StatusCode, got, status, want)
 	}
