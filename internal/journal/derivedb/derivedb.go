@@ -124,6 +124,10 @@ var keyVersion = []byte("v")
 
 func open(s Schema, o Options) (*DB, error) {
 	db := &DB{schema: s, log: o.Logger, retries: &retryFS{FS: o.FS}}
+	db.retries.onStop = func(err error) {
+		db.damaged.Store(true)
+		o.Logger.Warn("the tables of the "+s.Name+" cannot be recorded", "error", err)
+	}
 	o.FS = db.retries
 	var opened atomic.Bool
 	compactions := NewScheduler(opened.Load)
@@ -133,6 +137,14 @@ func open(s Schema, o Options) (*DB, error) {
 	store, err := pebble.Open(o.Dir, db.storeOptions(db.walFS, compactions))
 	if err != nil {
 		compactions.Unregister()
+	}
+	if cause := db.retries.stopped.Load(); cause != nil { // what is on disk can be opened later
+		if err == nil {
+			err = store.Close()
+		}
+		return nil, errors.Join(fmt.Errorf("open: record the tables of the %s: %w", s.Name, *cause), err)
+	}
+	if err != nil {
 		if IsNewer(err) {
 			err = fmt.Errorf("%w: %w", errVersion, err)
 		}
@@ -204,26 +216,32 @@ func (l storeLogger) Errorf(format string, args ...any) {
 	l.log.Warn(l.schema.Name + ": " + fmt.Sprintf(format, args...))
 }
 
+// Fatalf reports the first failure alone: the others follow from it.
 func (l storeLogger) Fatalf(format string, args ...any) {
-	l.damaged.Store(true)
-	l.Errorf(format, args...)
+	if !l.damaged.Swap(true) {
+		l.Errorf(format, args...)
+	}
 }
 
-// Close writes committed rows to disk and closes the database. With returns ErrClosed
-// from then on.
+// Close writes committed rows to disk, unless the database is damaged, and closes it. With
+// returns ErrClosed from then on.
 func (db *DB) Close() error {
 	db.access.Lock()
 	defer db.access.Unlock()
 	if db.store == nil {
 		return nil
 	}
-	flushed, err := db.store.AsyncFlush()
-	if err == nil {
-		timeout := time.NewTimer(closeTimeout)
-		defer timeout.Stop()
-		select {
-		case <-flushed:
-		case <-timeout.C:
+	var err error
+	if !db.damaged.Load() {
+		var flushed <-chan struct{}
+		flushed, err = db.store.AsyncFlush()
+		if err == nil {
+			timeout := time.NewTimer(closeTimeout)
+			defer timeout.Stop()
+			select {
+			case <-flushed:
+			case <-timeout.C:
+			}
 		}
 	}
 	err = errors.Join(err, db.store.Close())

@@ -632,6 +632,80 @@ func TestFlush_Retried(t *testing.T) {
 	}
 }
 
+// TestManifest_Fails checks that a database whose list of tables cannot be written is damaged,
+// says so once, removes nothing of what the list needs, and closes without waiting for the disk.
+func TestManifest_Fails(t *testing.T) {
+	for name, kind := range map[string]errorfs.OpKind{"write": errorfs.OpFileWrite, "sync": errorfs.OpFileSync} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var full errorfs.Toggle
+				full.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
+					if op.Kind == kind && strings.Contains(op.Path, "MANIFEST-") {
+						return syscall.ENOSPC
+					}
+					return nil
+				})
+				mem := vfs.NewMem()
+				fs := errorfs.Wrap(mem, &full)
+				var log testkit.Log
+				o := Options{Dir: dir, FS: fs, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+				db, err := Open(small, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				commit(t, db, 0, 100)
+				full.On()
+				for range 3 {
+					flushed, err := db.Store().AsyncFlush()
+					if err != nil {
+						t.Fatal(err)
+					}
+					<-flushed
+				}
+				full.Off()
+				if !db.Damaged() {
+					t.Error("it is not damaged")
+				}
+				begun := time.Now()
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(begun); d > 0 {
+					t.Errorf("it closes after %s", d)
+				}
+				if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+					t.Errorf("%d warnings: %.1000s", n, log.String())
+				}
+				expectBeginning(t, openSmall(t, mem), 100) // a crash before it is begun again loses nothing
+			})
+		})
+	}
+}
+
+// TestManifest_FailsInOpen checks that Open fails if it cannot write the list of tables, and that
+// the next one has all rows that the log has.
+func TestManifest_FailsInOpen(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	db := openSmall(t, mem)
+	commit(t, db, 0, 100)
+	if err := db.Store().Set(key(100), []byte("synced"), pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+	var full errorfs.Toggle
+	full.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, "MANIFEST-") {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	full.On()
+	if _, err := Open(small, Options{Dir: dir, FS: errorfs.Wrap(crashed, &full)}); !errors.Is(err, syscall.ENOSPC) || errors.Is(err, ErrDamaged) {
+		t.Fatalf("opened on a full disk: %v", err)
+	}
+	expectBeginning(t, openSmall(t, crashed), 101)
+}
+
 // TestStartFlush_Logged checks that rows that the log has are not flushed.
 func TestStartFlush_Logged(t *testing.T) {
 	db := openSmall(t, vfs.NewMem())
