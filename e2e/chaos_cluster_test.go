@@ -211,10 +211,11 @@ func TestChaos_ClusterFullDisk(t *testing.T) {
 type smallDisk struct{ dir string }
 
 // smallDiskBytes is the size of a smallDisk, more than the data of a run of some
-// seconds, or of minutes. To fill it takes a second for 256 MiB.
+// seconds, or of minutes, with three write-ahead logs of 18 MB, which the embedded log has
+// for a moment, and 9 MB of each index. To fill it takes a second for 256 MiB.
 func smallDiskBytes() int {
 	if chaosLength() < time.Minute {
-		return 64 << 20
+		return 128 << 20
 	}
 	return 256 << 20
 }
