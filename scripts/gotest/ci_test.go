@@ -35,7 +35,7 @@ func TestCI(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o755); err != nil { //nolint:gosec // they are programs
+		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestCI(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer ended.Close() //nolint:errcheck // nothing is written
+			defer ended.Close()
 			run := exec.CommandContext(t.Context(), filepath.Join(dir, ".ci", "run"))
 			run.Env = append([]string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}, test.env...)
 			run.ExtraFiles = []*os.File{held}
