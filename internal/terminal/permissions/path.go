@@ -116,7 +116,7 @@ func (p *place) below() object {
 
 // plain reports whether $path can name the path.
 func (p *place) plain() bool {
-	return !p.glob && len(p.path) <= maxPath && strings.Count(p.path, "/") < maxSegments && folder.MatchString(p.path) && !strings.ContainsFunc(p.path, invisible)
+	return !p.glob && strings.TrimSpace(p.path) == p.path && len(p.path) <= maxPath && strings.Count(p.path, "/") < maxSegments && folder.MatchString(p.path) && !strings.ContainsFunc(p.path, invisible)
 }
 
 // allows returns why no matcher of an allowing rule is for the path.
