@@ -80,7 +80,8 @@ func (c *clock) join(t *testing.T, nc *nats.Conn) *Peers {
 }
 
 // expire adds the time after which p declares a silent gateway dead. It does so in steps, because
-// p would see an outage in a single one. In each step, p hears itself and the live gateways.
+// p would take a single one for an outage. In each step, p receives its own heartbeats and those
+// of the live gateways.
 func (c *clock) expire(t *testing.T, p *Peers, alive ...*Peers) {
 	t.Helper()
 	awaitHeartbeats(t, p, c.now(), alive...) // an outage that has just ended is over for p

@@ -423,8 +423,8 @@ func TestStreams_Recreated(t *testing.T) {
 	}
 }
 
-// A worker that has a job while the queue is deleted, so that JetStream tells nobody, creates it
-// again, and receives jobs from it.
+// A busy worker receives no notice when the queue is deleted. It creates the queue again, and
+// receives jobs from it.
 func TestStreams_DeletedUnseen(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
