@@ -222,7 +222,7 @@ func (t *translation) claudeFiles(f *File, r Rule, tool, specifier string) {
 	edits := []string{"Edit", "Write"}
 	if r.Effect == allow {
 		if err == nil {
-			err = p.allows()
+			err = p.check()
 		}
 		switch {
 		case tool != "Read" && tool != "Edit":
@@ -261,17 +261,15 @@ func (t *translation) claudeFiles(f *File, r Rule, tool, specifier string) {
 
 var hostName = regexp.MustCompile(`^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)
 
-// maxHost bounds a host, in bytes.
-const maxHost = 253
-
 // host adds a rule for the URLs of a host, "*.host" or "*".
 func (t *translation) host(r Rule, host string) {
 	host = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "."))
+	matcher := object{{"$url", object{{"host", host}}}}
 	switch {
 	case host == "*":
 		t.add(r, []string{"WebFetch"}, nil, "any URL")
-	case hostName.MatchString(host) && len(host) <= maxHost:
-		t.add(r, []string{"WebFetch"}, object{{"url", object{{"$url", object{{"host", host}}}}}}, "")
+	case hostName.MatchString(host) && checkMatcher(matcher) == nil:
+		t.add(r, []string{"WebFetch"}, object{{"url", matcher}}, "")
 	case r.Effect == allow:
 		t.leave(r, "it is neither a host nor *.HOST")
 	case len(host) > maxGlob/4:

@@ -109,7 +109,7 @@ func (t *translation) cursorFiles(r Rule, kind, pattern string) {
 	p, err := t.path(pattern)
 	if r.Effect == allow {
 		if err == nil {
-			err = p.allows()
+			err = p.check()
 		}
 		if err != nil {
 			t.leave(r, "%s", err)

@@ -2,6 +2,7 @@ package permissions
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -9,7 +10,7 @@ import (
 
 // Whatever the rules are, all capabilities compile, and the fragment has exactly these.
 func FuzzTranslate(f *testing.F) {
-	for _, seed := range []string{"Bash(git diff:*)", "Bash(a 'b c' \"d\")", "Read(//a/**/b?[c])", "Edit(../x\\*/)", "WebFetch(domain:*.a.b)", "mcp__a__b*", "Agent(a:b)", "Shell(a:b c*)", "Write(/x)", "Mcp(*:a)", "!/x/", "Read(~)"} {
+	for _, seed := range []string{"Bash(git diff:*)", "Bash(a 'b c' \"d\")", "Read(//a/**/b?[c])", "Edit(../x\\*/)", "WebFetch(domain:*.a.b)", "mcp__a__b*", "Agent(a:b)", "Shell(a:b c*)", "Write(/x)", "Mcp(*:a)", "!/x/", "Read(~)", "Read( 0000)", "Edit(..,00)", "WebFetch(domain:a.0)", "mcp__" + strings.Repeat("a", maxGlob)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, rule string) {

@@ -2,14 +2,12 @@ package permissions
 
 import (
 	"errors"
+	"path"
 	"regexp"
 	"strings"
-)
 
-// Bounds of a folder of $path, in bytes and in segments.
-const (
-	maxPath     = 1024
-	maxSegments = 250
+	"github.com/meup-protocol/meup/internal/capability/argument"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // place is a path of a rule.
@@ -23,12 +21,8 @@ type place struct {
 var (
 	drive      = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 	driveSlash = regexp.MustCompile(`^/([A-Za-z])(/|$)`)
-	class      = regexp.MustCompile(`\[[^\]]*\]`)
-	// folder matches the folders of $path: names that all systems read in the same way.
-	folder = regexp.MustCompile(`^(/|[A-Za-z]:(/|$))?(` + name + `(/` + name + `)*)?$`)
+	list       = regexp.MustCompile(`\[[^\]]*\]|\{[^/]*\}`)
 )
-
-const name = `[^/\\:%$~{}*?"<>|]*[^/\\:%$~{}*?"<>|. ]`
 
 // claudePath reads a path of Claude Code: //x is absolute, /x begins at the folder of the
 // settings, ~/x at the home directory, and others at the working directory.
@@ -93,7 +87,7 @@ func parsePlace(text string, absolute bool) (place, error) {
 			out.WriteByte(text[i])
 			continue
 		}
-		p.glob = p.glob || c == '*' || c == '?' || c == '['
+		p.glob = p.glob || strings.IndexByte("*?[{", c) >= 0
 		out.WriteByte(c)
 	}
 	p.path = out.String()
@@ -114,20 +108,37 @@ func (p *place) below() object {
 	return object{{"$path", object{{"below", path}}}}
 }
 
-// plain reports whether $path can name the path.
-func (p *place) plain() bool {
-	return !p.glob && strings.TrimSpace(p.path) == p.path && len(p.path) <= maxPath && strings.Count(p.path, "/") < maxSegments && folder.MatchString(p.path) && !strings.ContainsFunc(p.path, invisible)
-}
-
-// allows returns why no matcher of an allowing rule is for the path.
-func (p *place) allows() error {
+// check returns why no $path is for the path.
+func (p *place) check() error {
 	switch {
 	case p.glob:
 		return errors.New("a pattern of names; $path has whole folders")
-	case !p.plain():
-		return errors.New("it has .., a name that some systems read otherwise, or is too long")
+	case p.path != "" && path.Clean(p.path) != p.path:
+		return errors.New("it has .., . or an empty name")
+	case strings.Contains(p.path, `\`):
+		return errors.New(`a name with a \`)
+	case !p.absolute && (strings.HasPrefix(p.path, "~") || drive.MatchString(p.path)):
+		return errors.New("a name in the working directory that $path reads otherwise")
 	}
-	return nil
+	return checkMatcher(p.below())
+}
+
+// checkMatcher returns why a gateway would reject a $path or $url.
+func checkMatcher(matcher object) error {
+	doc, err := protocol.ParseJSON(matcher.json(), protocol.MaxDepth)
+	switch {
+	case err != nil:
+		return err
+	case matcher[0].key == "$path":
+		_, err = argument.ParsePath(doc.Root().Get("$path"))
+	default:
+		_, err = argument.ParseURL(doc.Root().Get("$url"))
+	}
+	var reason *argument.Error
+	if errors.As(err, &reason) {
+		return reason.Err
+	}
+	return err
 }
 
 // note says what the matcher of an allowing rule leaves out.
@@ -142,14 +153,14 @@ func (p *place) note() string {
 // stands for that name in all folders.
 func (p *place) restricted(windows bool) (pattern any, ok bool) {
 	parent := strings.LastIndex("/"+p.path+"/", "/../")
-	if p.plain() && (p.absolute || p.path == "" || strings.Contains(p.path, "/")) {
+	if p.check() == nil && (p.absolute || p.path == "" || strings.Contains(p.path, "/")) {
 		return p.below(), true
 	}
 	glob := p.path
 	if parent >= 0 { // what is above a .. is not known
 		glob = strings.TrimPrefix(glob[min(len(glob), parent+2):], "/")
 	}
-	glob = class.ReplaceAllString(glob, "*")
+	glob = list.ReplaceAllString(glob, "*")
 	glob = strings.NewReplacer("?", "*", "[", "*").Replace(glob)
 	for strings.Contains(glob, "/**/") { // also no folder
 		glob = strings.ReplaceAll(glob, "/**/", "/**")

@@ -188,15 +188,13 @@ func (t *translation) add(r Rule, tools []string, arguments any, note string) {
 		names = tools[0]
 	}
 	c := Capability{value: t.capability(r.Effect, names, arguments), Sources: []Source{{r, note}}}
-	if len(c.value.json()) > maxBytes {
-		if r.Effect == allow || arguments == nil {
-			t.leave(r, "it is too long")
-		} else {
-			t.add(r, tools, nil, "every call")
-		}
-		return
-	}
-	if t.first(string(c.value.json())) {
+	long := len(c.value.json()) > maxBytes
+	switch {
+	case slices.ContainsFunc(tools, func(name string) bool { return len(name) > maxGlob }), long && (r.Effect == allow || arguments == nil):
+		t.leave(r, "it is too long")
+	case long:
+		t.add(r, tools, nil, "every call")
+	case t.first(string(c.value.json())):
 		t.Capabilities = append(t.Capabilities, c)
 	}
 }

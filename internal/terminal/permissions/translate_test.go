@@ -120,7 +120,7 @@ func TestTranslate_Bounds(t *testing.T) {
 			}
 		}
 	}
-	if commands != 100 || len(result.Left) != 6 {
+	if commands != 100 || len(result.Left) != 5 {
 		t.Errorf("%d commands, left %d", commands, len(result.Left))
 	}
 	compile(t, result)
