@@ -19,7 +19,7 @@ func TestMessages_Offline(t *testing.T) {
 	x.enters("first, into the dark")
 	x.sees("Waiting for the connection.")
 	x.enters("second")
-	golden(t, "offline.screen", x.sees("2 unsent"))
+	x.golden("offline.screen", "2 unsent")
 	x.enters("/quit")
 	x.sees("2 messages not sent")
 	g.Restart()

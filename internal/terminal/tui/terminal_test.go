@@ -86,7 +86,8 @@ func open(t *testing.T, g *meuptest.Gateway, who string, cols, rows int, adapt f
 		_ = ptmx.Close()
 		<-read
 		if t.Failed() {
-			t.Logf("the screen at the end:\n%s", x.screen())
+			screen, _ := x.look()
+			t.Logf("the screen at the end:\n%s", screen)
 		}
 	})
 	return x
@@ -150,14 +151,10 @@ func wide(text []byte) []byte {
 	return out
 }
 
-// screen returns the text on the screen.
-func (x *terminal) screen() string {
+// look returns the text on the screen, and what is closed when it changes.
+func (x *terminal) look() (screen string, changed <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.show()
-}
-
-func (x *terminal) show() string {
 	cols, rows := x.vt.Size()
 	var b strings.Builder
 	for y := range rows {
@@ -173,7 +170,7 @@ func (x *terminal) show() string {
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-	return b.String()
+	return b.String(), x.changed
 }
 
 // wait waits until the screen satisfies a condition, and returns it.
@@ -181,9 +178,7 @@ func (x *terminal) wait(what string, wanted func(screen string) bool) string {
 	x.t.Helper()
 	late := time.After(testkit.Patience)
 	for {
-		x.mu.Lock()
-		screen, changed := x.show(), x.changed
-		x.mu.Unlock()
+		screen, changed := x.look()
 		if wanted(screen) {
 			return screen
 		}
@@ -267,13 +262,31 @@ var blanks = []struct {
 	{regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`), "*"},
 }
 
-// golden compares a text with a file, except for text that differs from run to
-// run.
+// golden waits until the texts are on the screen, and compares the whole with a file as golden
+// does. A screen may be read half drawn, so that it fails only if nothing is drawn any more.
+func (x *terminal) golden(name string, texts ...string) {
+	x.t.Helper()
+	x.sees(texts...)
+	want, _ := os.ReadFile(filepath.Join("testdata", name))
+	late := time.After(testkit.Patience)
+	screen, changed := x.look()
+	for done := false; !done && blanked(screen) != string(want); {
+		select {
+		case <-changed:
+			screen, changed = x.look()
+		case <-time.After(10 * time.Second):
+			done = true
+		case <-late:
+			done = true
+		}
+	}
+	golden(x.t, name, screen)
+}
+
+// golden compares a text with a file, except for text that differs from run to run.
 func golden(t *testing.T, name, text string) {
 	t.Helper()
-	for _, b := range blanks {
-		text = b.is.ReplaceAllString(text, b.as)
-	}
+	text = blanked(text)
 	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -288,4 +301,11 @@ func golden(t *testing.T, name, text string) {
 	if text != string(want) {
 		t.Errorf("%s is otherwise:\n%s\nwanted:\n%s", path, text, want)
 	}
+}
+
+func blanked(text string) string {
+	for _, b := range blanks {
+		text = b.is.ReplaceAllString(text, b.as)
+	}
+	return text
 }
