@@ -1,10 +1,13 @@
 package webtest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -128,42 +131,50 @@ func TestThreads_Groups(t *testing.T) {
 }
 
 // TestThreads_Widths changes the widths of the list and of a panel with the pointer and
-// with keys; they survive a reload, and a double click resets them.
+// with keys; they survive a reload, and a double click resets them. So it is where people have asked for less motion.
 func TestThreads_Widths(t *testing.T) {
-	s := threadStage(t)
-	tab := SharedBrowser(t).Private(t)
-	looks[4].with(tab, 1)
-	s.Enter(tab, "ada")
-	openPanel(t, tab, "participants")
-	width := func(box string) float64 {
-		return Eval[float64](tab, `document.querySelector(`+quote(box)+`).getBoundingClientRect().width`)
+	for _, motion := range []string{"no-preference", "reduce"} {
+		t.Run(motion, func(t *testing.T) {
+			s := threadStage(t)
+			tab := SharedBrowser(t).Private(t)
+			looks[4].with(tab, 1)
+			tab.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+				_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: motion}}})
+				return err
+			}))
+			s.Enter(tab, "ada")
+			openPanel(t, tab, "participants")
+			width := func(box string) float64 {
+				return Eval[float64](tab, `document.querySelector(`+quote(box)+`).getBoundingClientRect().width`)
+			}
+			for _, column := range []struct {
+				box, key string
+				by       float64 // a wider column moves its handle to this side
+			}{{".threads", "ArrowRight", 1}, {".panel", "ArrowLeft", -1}} {
+				handle := `document.querySelector(` + quote(column.box+" .resizer") + `)`
+				usual := width(column.box)
+				x, y := middle(tab, handle)
+				tab.Do(chromedp.MouseEvent(chromedp.MousePressed, x, y, chromedp.Button("left"), chromedp.ClickCount(1)),
+					chromedp.MouseEvent(chromedp.MouseMoved, x+60*column.by, y, chromedp.Button("left")), chromedp.MouseEvent(chromedp.MouseReleased, x+60*column.by, y, chromedp.Button("left"), chromedp.ClickCount(1)))
+				if got := width(column.box); math.Abs(got-usual-60) > 1 {
+					t.Errorf("%s is %v wide after its handle was moved by 60, want %v", column.box, got, usual+60)
+				}
+				Eval[bool](tab, `(`+handle+`.focus(), true)`)
+				pressKey(tab, column.key, "", 0)
+				tab.Open("about:blank")
+				tab.Open(s.Gateway.HTTP() + "/")
+				tab.Await(entered + ` && document.querySelector(` + quote(column.box) + `)`)
+				if got := width(column.box); math.Abs(got-usual-76) > 2 {
+					t.Errorf("%s is %v wide after a reload, want %v", column.box, got, usual+76)
+				}
+				Eval[bool](tab, `(`+handle+`.dispatchEvent(new MouseEvent("dblclick")), true)`)
+				if got := width(column.box); got != usual {
+					t.Errorf("%s is %v wide after a double click, want %v", column.box, got, usual)
+				}
+			}
+			tab.Clean()
+		})
 	}
-	for _, column := range []struct {
-		box, key string
-		by       float64 // a wider column moves its handle to this side
-	}{{".threads", "ArrowRight", 1}, {".panel", "ArrowLeft", -1}} {
-		handle := `document.querySelector(` + quote(column.box+" .resizer") + `)`
-		usual := width(column.box)
-		x, y := middle(tab, handle)
-		tab.Do(chromedp.MouseEvent(chromedp.MousePressed, x, y, chromedp.Button("left"), chromedp.ClickCount(1)),
-			chromedp.MouseEvent(chromedp.MouseMoved, x+60*column.by, y, chromedp.Button("left")), chromedp.MouseEvent(chromedp.MouseReleased, x+60*column.by, y, chromedp.Button("left"), chromedp.ClickCount(1)))
-		if got := width(column.box); math.Abs(got-usual-60) > 1 {
-			t.Errorf("%s is %v wide after its handle was moved by 60, want %v", column.box, got, usual+60)
-		}
-		Eval[bool](tab, `(`+handle+`.focus(), true)`)
-		pressKey(tab, column.key, "", 0)
-		tab.Open("about:blank")
-		tab.Open(s.Gateway.HTTP() + "/")
-		tab.Await(entered + ` && document.querySelector(` + quote(column.box) + `)`)
-		if got := width(column.box); math.Abs(got-usual-76) > 2 {
-			t.Errorf("%s is %v wide after a reload, want %v", column.box, got, usual+76)
-		}
-		Eval[bool](tab, `(`+handle+`.dispatchEvent(new MouseEvent("dblclick")), true)`)
-		if got := width(column.box); got != usual {
-			t.Errorf("%s is %v wide after a double click, want %v", column.box, got, usual)
-		}
-	}
-	tab.Clean()
 }
 
 // TestThreads_Older finds conversations that began before the loaded history.

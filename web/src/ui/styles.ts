@@ -213,7 +213,7 @@ export const shared = css`
     * {
       animation-duration: 1ms !important;
       animation-iteration-count: 1 !important;
-      transition-duration: 1ms !important;
+      transition: none !important;
     }
   }
 `;

@@ -1,4 +1,4 @@
-import{a as f}from"/assets/chunk-3C55F4QY.js";import{a as N,h as i,k as R,o as C}from"/assets/chunk-B32NK3U6.js";import"/assets/chunk-MYHS66OQ.js";import{A as m,B as T,E as O,k as $,s as b,x as S,z as u}from"/assets/chunk-EBKTHAOW.js";import{D as y,G as k,L as P,R as g,b as w,c as s,f as c}from"/assets/chunk-6QAC3HRB.js";var V=w`
+import{a as f}from"/assets/chunk-3C55F4QY.js";import{a as N,h as i,k as R,o as C}from"/assets/chunk-ETTXQQKV.js";import"/assets/chunk-MYHS66OQ.js";import{A as m,B as T,E as O,k as $,s as b,x as S,z as u}from"/assets/chunk-EBKTHAOW.js";import{D as y,G as k,L as P,R as g,b as w,c as s,f as c}from"/assets/chunk-6QAC3HRB.js";var V=w`
   .in-force {
     padding: var(--space-2) var(--space-3);
     border-radius: var(--round-m);

@@ -209,7 +209,7 @@ import{b as m}from"/assets/chunk-MYHS66OQ.js";import{D as u,E as v,H as g,I as f
     * {
       animation-duration: 1ms !important;
       animation-iteration-count: 1 !important;
-      transition-duration: 1ms !important;
+      transition: none !important;
     }
   }
 `;var b=/(⟨U\+[0-9A-F]{4,6}⟩)/u;function h(e){let r=s(e);return c(e)?r.split(b).map(t=>b.test(t)?a`<mark title="Invisible character">${t}</mark>`:t):r}function D(e){return e.split(/(`[^`\n]+`)/u).map((r,t)=>t%2===1?a`<code>${h(r.slice(1,-1))}</code>`:d(r))}function E(e){return s(e.replace(/`([^`\n]+)`/gu,"$1"))}function M(e){return/^[a-z]+(?:_[a-z]+)+$/u.test(e)?e.replaceAll("_"," "):e}async function W(e,r,t){try{await navigator.clipboard.writeText(r),e.toast(t)}catch{e.toast("The browser blocks copying. Select the text instead.")}}function B(e){return e===0?i:a`<time datetime=${new Date(e).toISOString()} title=${f(e)}>${g(e)}</time>`}function C(e,r,t=`${r}s`){return`${e.toLocaleString()} ${e===1?r:t}`}function F(e,r){return a`<button class="small-icon" title="Show envelope" aria-label="Show envelope" @click=${()=>e.open("envelope",{id:r})}>${v("raw")}</button>`}function N(e,r,t="Show in conversation"){return a`<button class="words small" @click=${()=>{w(e,r)}}>${t}</button>`}async function w(e,r,t="Not found in the available history"){let n=await e.goTo(r);return!n&&t!==""&&e.toast(t),n&&matchMedia(l).matches&&e.open(""),n}function O(e,r){return r.map(t=>t===e.you?"you":p(t)).join(", ")}function _(e){return e===""?i:a`<p class="refused" role="alert" ${u(x)}>${e}</p>`}function x(e){e!==void 0&&requestAnimationFrame(()=>e.scrollIntoView({block:"nearest"}))}var L=o`

@@ -1,4 +1,4 @@
-import{a as n,m as u,n as c,o as p}from"/assets/chunk-B32NK3U6.js";import{L as d,b as a,c as i,f as o,h as l}from"/assets/chunk-6QAC3HRB.js";var t=class extends l{static properties={shell:{attribute:!1},draft:{attribute:!1},words:{attribute:!1},action:{attribute:!1},fields:{attribute:!1},bad:{attribute:!1},busy:{state:!0},error:{state:!0}};static styles=[n,p,a`
+import{a as n,m as u,n as c,o as p}from"/assets/chunk-ETTXQQKV.js";import{L as d,b as a,c as i,f as o,h as l}from"/assets/chunk-6QAC3HRB.js";var t=class extends l{static properties={shell:{attribute:!1},draft:{attribute:!1},words:{attribute:!1},action:{attribute:!1},fields:{attribute:!1},bad:{attribute:!1},busy:{state:!0},error:{state:!0}};static styles=[n,p,a`
       form {
         display: grid;
         gap: var(--space-2);

@@ -1,4 +1,4 @@
-import{a as T,b as r,f as m,k as h,l as q,o as S}from"/assets/chunk-B32NK3U6.js";import{I as x,l as $,z as u}from"/assets/chunk-EBKTHAOW.js";import{L as g,R as k,T as y,b as f,c as s,f as o,n as p,s as d,t as w,u as c,w as n,x as b}from"/assets/chunk-6QAC3HRB.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,inside:{attribute:!1},held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
+import{a as T,b as r,f as m,k as h,l as q,o as S}from"/assets/chunk-ETTXQQKV.js";import{I as x,l as $,z as u}from"/assets/chunk-EBKTHAOW.js";import{L as g,R as k,T as y,b as f,c as s,f as o,n as p,s as d,t as w,u as c,w as n,x as b}from"/assets/chunk-6QAC3HRB.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,inside:{attribute:!1},held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
       dl {
         display: grid;
         grid-template-columns: auto minmax(0, 1fr);

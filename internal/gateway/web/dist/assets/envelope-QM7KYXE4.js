@@ -1,1 +1,0 @@
-import{a}from"/assets/chunk-SYDI2HUW.js";import"/assets/chunk-B32NK3U6.js";import"/assets/chunk-MYHS66OQ.js";import"/assets/chunk-EBKTHAOW.js";import"/assets/chunk-6QAC3HRB.js";export{a as EnvelopePanel};

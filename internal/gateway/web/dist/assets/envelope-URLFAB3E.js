@@ -1,0 +1,1 @@
+import{a}from"/assets/chunk-HRQSP5AD.js";import"/assets/chunk-ETTXQQKV.js";import"/assets/chunk-MYHS66OQ.js";import"/assets/chunk-EBKTHAOW.js";import"/assets/chunk-6QAC3HRB.js";export{a as EnvelopePanel};
