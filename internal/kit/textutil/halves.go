@@ -34,7 +34,7 @@ func (h *Halves) Join(data []byte) []byte {
 		first, waits := h.pending[key]
 		delete(h.pending, key)
 		out = append(out, data[done:at[4]]...)
-		if waits && isHalf(text[:min(len(text), escapeLength)], 'c') {
+		if waits && isHalf(text[:min(len(text), escapeLength)], 0xdc00) {
 			out = append(out, first...)
 		} else if waits {
 			out = append(out, `\ufffd`...)
@@ -59,7 +59,7 @@ func firstHalf(text []byte) int {
 		switch {
 		case text[i] != '\\':
 			i++
-		case i+escapeLength == len(text) && isHalf(text[i:], '8'):
+		case i+escapeLength == len(text) && isHalf(text[i:], 0xd800):
 			return i
 		case text[i+1] == 'u':
 			i += escapeLength
@@ -70,15 +70,12 @@ func firstHalf(text []byte) int {
 	return len(text)
 }
 
-// isHalf reports whether an escape is a half of a surrogate pair: a first one from 8,
-// a second one from c.
-func isHalf(escape []byte, from byte) bool {
-	if len(escape) != escapeLength || escape[0] != '\\' || escape[1] != 'u' || escape[2]|0x20 != 'd' {
+// isHalf reports whether an escape is a first half of a surrogate pair, from 0xd800, or a
+// second one, from 0xdc00.
+func isHalf(escape []byte, from uint64) bool {
+	if len(escape) != escapeLength || escape[0] != '\\' || escape[1] != 'u' {
 		return false
 	}
-	if _, err := strconv.ParseUint(string(escape[4:]), 16, 8); err != nil {
-		return false
-	}
-	c := escape[3] | 0x20 // a letter in lower case; digits have the bit
-	return from == '8' && (c == '8' || c == '9' || c == 'a' || c == 'b') || from == 'c' && c >= 'c' && c <= 'f'
+	unit, err := strconv.ParseUint(string(escape[2:]), 16, 16)
+	return err == nil && unit&^0x3ff == from
 }
