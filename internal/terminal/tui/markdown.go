@@ -138,8 +138,8 @@ func (m *markdown) style() ansi.StyleConfig {
 }
 
 // entity matches a character by its name or number. The renderer would decode
-// it into a character that termsafe.Text removes.
-var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);`)
+// it, also without a semicolon, into a character that termsafe.Text removes.
+var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);?`)
 
 // unentity keeps the entities of safe characters only.
 func unentity(s string) string {
@@ -147,9 +147,9 @@ func unentity(s string) string {
 		var decoded string
 		switch {
 		case strings.HasPrefix(e, "&#x"), strings.HasPrefix(e, "&#X"):
-			decoded = numbered(e[3:len(e)-1], 16)
+			decoded = numbered(strings.TrimSuffix(e[3:], ";"), 16)
 		case strings.HasPrefix(e, "&#"):
-			decoded = numbered(e[2:len(e)-1], 10)
+			decoded = numbered(strings.TrimSuffix(e[2:], ";"), 10)
 		default:
 			decoded = html.UnescapeString(e)
 		}

@@ -32,7 +32,8 @@ func TestMarkdown_Entities(t *testing.T) {
 		"&amp; &lt;b&gt; &auml; &#228; &#xe4;": "&amp; &lt;b&gt; &auml; &#228; &#xe4;",
 		"&#27; &#x1B; &#155; &#8238; &#x200b;": "\ufffd \ufffd \ufffd \ufffd \ufffd",
 		"&ZeroWidthSpace;&rlm;&shy;&zwj;":      "\ufffd\ufffd\ufffd\ufffd",
-		"&#2&#27;7;":                           "&#2\ufffd7;",
+		"&#2&#27;7;":                           "\ufffd\ufffd7;",
+		"&#27[2J&#x9bJ&shyx &amp #&#35":        "\ufffd[2J\ufffdJ\ufffd &amp #&#35",
 		"&#99999999999;":                       "\ufffd",
 		"&nosuch; & &;":                        "&nosuch; & &;",
 	} {
@@ -45,7 +46,7 @@ func TestMarkdown_Entities(t *testing.T) {
 }
 
 func FuzzMarkdown(f *testing.F) {
-	for _, s := range []string{"# x", "&#27;[31m", "[a](http://b/\x1b[2J)", "```\n\x1b\n```", "| a |\n|---|\n| あ |", "> > - 1. x", "<b>&#x202e;", "![x](y)"} {
+	for _, s := range []string{"# x", "&#27;[31m", "[a](http://b/\x1b[2J)", "```\n\x1b\n```", "| a |\n|---|\n| あ |", "> > - 1. x", "<b>&#x202e;", "![x](y)", "&#27[m", "&amp;#27;[2J", "&#38#27[2J", "`&#27[2J`", "[&#27[2J](&#27[2J \"&#27[2J\")"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
