@@ -80,42 +80,45 @@ func TestChaos_RetentionBytes(t *testing.T) {
 func (c *chaos) replicaFaults(d *cluster) []fault {
 	some := func() *gatewayProc { return d.gateways[c.random.IntN(3)] }
 	replica := func(g *gatewayProc) string { return filepath.Join(g.data, "replica") }
+	// killed ends a gateway, and sees to it that there is a replica: one that was started a
+	// moment ago may have none yet.
+	killed := func(g *gatewayProc) string {
+		g.kill()
+		c.check(os.MkdirAll(replica(g), 0o700))
+		return replica(g)
+	}
 	saved := filepath.Join(c.t.TempDir(), "saved")
 	return []fault{
 		{"lose the index of turns", func(ctx context.Context) { c.loseTurns(ctx, some()) }},
 		{"lose a replica", func(ctx context.Context) {
 			g := some()
-			g.kill()
-			c.check(os.RemoveAll(replica(g)))
+			c.check(os.RemoveAll(killed(g)))
 			g.start()
 		}},
 		{"swap two replicas", func(ctx context.Context) {
 			i := c.random.IntN(3)
 			a, b := d.gateways[i], d.gateways[(i+1)%3]
-			a.kill()
-			b.kill()
-			dir := replica(a) + ".swap"
-			c.check(os.Rename(replica(a), dir))
-			c.check(os.Rename(replica(b), replica(a)))
-			c.check(os.Rename(dir, replica(b)))
+			one, other := killed(a), killed(b)
+			c.check(os.Rename(one, one+".swap"))
+			c.check(os.Rename(other, one))
+			c.check(os.Rename(one+".swap", other))
 			a.start()
 			b.start()
 		}},
 		{"replace a replica by an older copy of any", func(ctx context.Context) {
 			g := some()
-			g.kill()
+			dir := killed(g)
 			if _, err := os.Stat(saved); err == nil {
-				c.check(os.RemoveAll(replica(g)))
-				c.check(os.Rename(saved, replica(g)))
+				c.check(os.RemoveAll(dir))
+				c.check(os.Rename(saved, dir))
 			} else {
-				c.check(os.CopyFS(saved, os.DirFS(replica(g))))
+				c.check(os.CopyFS(saved, os.DirFS(dir)))
 			}
 			g.start()
 		}},
 		{"damage the end of a replica", func(ctx context.Context) {
 			g := some()
-			g.kill()
-			c.damageTail(replica(g))
+			c.damageTail(killed(g))
 			g.start()
 		}},
 	}
