@@ -262,25 +262,21 @@ var blanks = []struct {
 	{regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`), "*"},
 }
 
-// golden waits until the texts are on the screen, and compares the whole with a file as golden
-// does. A screen may be read half drawn, so that it fails only if nothing is drawn any more.
+// golden waits until the screen is what a file has, except for text that differs from run to
+// run: a screen may be read half drawn. With -update it is written when the texts are on it.
 func (x *terminal) golden(name string, texts ...string) {
 	x.t.Helper()
-	x.sees(texts...)
-	want, _ := os.ReadFile(filepath.Join("testdata", name))
-	late := time.After(testkit.Patience)
-	screen, changed := x.look()
-	for done := false; !done && blanked(screen) != string(want); {
-		select {
-		case <-changed:
-			screen, changed = x.look()
-		case <-time.After(10 * time.Second):
-			done = true
-		case <-late:
-			done = true
-		}
+	screen := x.sees(texts...)
+	if *update {
+		golden(x.t, name, screen)
+		return
 	}
-	golden(x.t, name, screen)
+	path := filepath.Join("testdata", name)
+	want, err := os.ReadFile(path)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.wait("the screen of "+path, func(screen string) bool { return blanked(screen) == string(want) })
 }
 
 // golden compares a text with a file, except for text that differs from run to run.
