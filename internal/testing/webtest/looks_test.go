@@ -62,8 +62,14 @@ func (l look) with(tab *Tab, scale float64) {
 	if l.width < 500 {
 		options = append(options, chromedp.EmulateTouch)
 	}
-	tab.Do(chromedp.EmulateViewport(l.width, l.height, options...), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
+	tab.Do(chromedp.EmulateViewport(l.width, l.height, options...))
+	prefer(tab, "color-scheme", l.scheme)
+}
+
+// prefer sets the only preference of the user.
+func prefer(tab *Tab, name, value string) {
+	tab.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-" + name, Value: value}}})
 		return err
 	}))
 }

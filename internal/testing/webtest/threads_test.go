@@ -1,13 +1,10 @@
 package webtest
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -131,17 +128,15 @@ func TestThreads_Groups(t *testing.T) {
 }
 
 // TestThreads_Widths changes the widths of the list and of a panel with the pointer and
-// with keys; they survive a reload, and a double click resets them. So it is where people have asked for less motion.
+// with keys; they survive a reload, and a double click resets them. A user may have asked
+// for less motion.
 func TestThreads_Widths(t *testing.T) {
 	for _, motion := range []string{"no-preference", "reduce"} {
 		t.Run(motion, func(t *testing.T) {
 			s := threadStage(t)
 			tab := SharedBrowser(t).Private(t)
 			looks[4].with(tab, 1)
-			tab.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-				_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: motion}}})
-				return err
-			}))
+			prefer(tab, "reduced-motion", motion)
 			s.Enter(tab, "ada")
 			openPanel(t, tab, "participants")
 			width := func(box string) float64 {
