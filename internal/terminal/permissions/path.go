@@ -21,7 +21,7 @@ type place struct {
 var (
 	drive      = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 	driveSlash = regexp.MustCompile(`^/([A-Za-z])(/|$)`)
-	list       = regexp.MustCompile(`\[[^\]]*\]|\{[^/]*\}`)
+	choice     = regexp.MustCompile(`\[[^\]]*\]|\{[^/]*\}`) // of characters, or of names
 )
 
 // claudePath reads a path of Claude Code: //x is absolute, /x begins at the folder of the
@@ -160,7 +160,7 @@ func (p *place) restricted(windows bool) (pattern any, ok bool) {
 	if parent >= 0 { // what is above a .. is not known
 		glob = strings.TrimPrefix(glob[min(len(glob), parent+2):], "/")
 	}
-	glob = list.ReplaceAllString(glob, "*")
+	glob = choice.ReplaceAllString(glob, "*")
 	glob = strings.NewReplacer("?", "*", "[", "*").Replace(glob)
 	for strings.Contains(glob, "/**/") { // also no folder
 		glob = strings.ReplaceAll(glob, "/**/", "/**")
