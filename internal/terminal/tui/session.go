@@ -163,6 +163,8 @@ func (s *session) receive() {
 			}
 		case errors.As(err, &gap):
 			s.post(conversation.Missed{Err: gap})
+		case s.ctx.Err() != nil: // the session has ended, not the client
+			return
 		default:
 			s.post(conversation.Ended{Err: err})
 			return
