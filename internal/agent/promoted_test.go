@@ -310,7 +310,10 @@ func TestPromoted_Fallback(t *testing.T) {
 // A model whose answer breaks off in the middle is asked again: what was shown of the answer and of
 // the thinking is withdrawn, and the chat has the second answer.
 func TestPromoted_BrokenOff(t *testing.T) {
-	gate := make(chan struct{})
+	gate := make(chan struct{}, 80)
+	for range cap(gate) {
+		gate <- struct{}{}
+	}
 	model := llmtest.Start(t, llmtest.Turns(
 		llmtest.Turn{Thinking: "The first port.", Text: long + long, CutAfter: 100, Gate: gate},
 		llmtest.Turn{Thinking: "Another port.", Text: "Anew: " + long},
@@ -324,11 +327,6 @@ func TestPromoted_BrokenOff(t *testing.T) {
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Planner: p, OwnToolsOnly: true, ShowThinking: true})
 	question := ask(t, alice, "where does it listen?")
-	go func() {
-		for range 80 {
-			gate <- struct{}{}
-		}
-	}()
 	all := until(t, alice, grows)
 	close(gate)
 	all = append(all, until(t, alice, answerTo(question))...)
