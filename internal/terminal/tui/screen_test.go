@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
@@ -91,13 +92,14 @@ func TestReasoning_InProgress(t *testing.T) {
 }
 
 func TestCancelling(t *testing.T) {
-	g := meuptest.Start(t, config)
-	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: held(nil, "")})
 	// bob may not withdraw messages and closes the context instead, so the
 	// agent still sends an answer. Either way the turn has ended.
 	for who, last := range map[string]string{"alice": "Withdrawn by alice.", "bob": "I have stopped"} {
 		t.Run(who, func(t *testing.T) {
-			x := open(t, g, who, 80, 24, func(o *tui.Options) { o.Recall = -1 })
+			g := meuptest.Start(t, config) // its own: the other one may still leave a shared one
+			employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: held(nil, "")})
+			now := time.Now() // stands still: the agent has all the time to stop by itself
+			x := open(t, g, who, 80, 24, func(o *tui.Options) { o.Recall, o.Now = -1, func() time.Time { return now } })
 			x.sees("● connected")
 			x.enters("/cancel")
 			x.sees("No question to cancel.")
