@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -205,6 +206,7 @@ func employ(t *testing.T, g *meuptest.Gateway, server mcptools.Server, s setup) 
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(e.log, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	notices := bridge.NewNotices()
 	s.tools.OnNotice, s.tools.OnRestart, s.tools.Logger, s.tools.MinBackoff = notices.Put, notices.Restarted, log, time.Millisecond
+	s.tools.CallTimeout = cmp.Or(s.tools.CallTimeout, 10*testkit.Patience) // a call may wait for the rest of a test
 	set, err := mcptools.Start(t.Context(), []mcptools.Server{server}, s.tools)
 	if err != nil {
 		t.Fatal(err)
