@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -342,6 +343,20 @@ func TestServerDies(t *testing.T) {
 		updated = updated || saying("notifications/resources/updated")(env)
 		return lists && updated
 	})
-	ask(t, alice, "tools/call", tool("change"))
-	await(t, alice, saying("notifications/resources/updated"))
+	testkit.Eventually(t, "an update is heard", func() bool { // the subscription takes effect some time after the request
+		ask(t, alice, "tools/call", tool("change"))
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		for {
+			env, err := alice.Receive(ctx)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				t.Fatal(err)
+			case err != nil:
+				return false
+			case saying("notifications/resources/updated")(&env):
+				return true
+			}
+		}
+	})
 }

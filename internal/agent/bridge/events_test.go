@@ -48,12 +48,13 @@ func TestListChanged(t *testing.T) {
 
 func TestSubscriptions(t *testing.T) {
 	g := meuptest.Start(t, config)
-	_, server := inProcess()
+	m, server := inProcess()
 	employ(t, g, server, setup{})
 	alice, carol := join(t, g, "alice", nil), join(t, g, "carol", nil)
 	now := map[string]any{"uri": "mood://now"}
 	ask(t, alice, "resources/subscribe", now)
 	ask(t, carol, "resources/subscribe", now)
+	<-m.subscribed // the bridge subscribes once
 	ask(t, alice, "tools/call", tool("change"))
 	for _, c := range []*client.Client{alice, carol} {
 		env := await(t, c, saying("notifications/resources/updated"))

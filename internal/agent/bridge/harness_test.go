@@ -63,6 +63,7 @@ type moody struct {
 	*mcp.Server
 	release chan struct{} // ends a wait
 
+	subscribed   chan []string // a subscription of 2026-07-28 takes effect some time after the request
 	unsubscribed chan string
 }
 
@@ -73,12 +74,21 @@ func text(s string) *mcp.CallToolResult {
 const anything = `{"type":"object"}`
 
 func newMoody() *moody {
-	m := &moody{release: make(chan struct{}), unsubscribed: make(chan string, 100)}
+	m := &moody{release: make(chan struct{}), subscribed: make(chan []string, 100), unsubscribed: make(chan string, 100)}
 	m.Server = mcp.NewServer(&mcp.Implementation{Name: "moody", Version: "7"}, &mcp.ServerOptions{
 		PageSize:           4,
 		Instructions:       "be gentle",
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(_ context.Context, r *mcp.UnsubscribeRequest) error { m.unsubscribed <- r.Params.URI; return nil },
+	})
+	m.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			p, ok := req.GetParams().(*mcp.SubscriptionsAcknowledgedParams)
+			if ok && len(p.Notifications.ResourceSubscriptions) > 0 {
+				m.subscribed <- p.Notifications.ResourceSubscriptions
+			}
+			return next(ctx, method, req)
+		}
 	})
 	m.tool("pid", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return text(strconv.Itoa(os.Getpid())), nil
