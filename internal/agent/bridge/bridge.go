@@ -83,9 +83,10 @@ type Options struct {
 	// ([Elicit]); 0: 5 min.
 	AnswerTimeout time.Duration
 
-	Now     func() time.Time // nil: time.Now
-	Version string           // of the program, for the response to initialize
-	Logger  *slog.Logger     // nil discards
+	Now     func() time.Time                     // nil: time.Now
+	After   func(time.Duration) <-chan time.Time // nil: time.After
+	Version string                               // of the program, for the response to initialize
+	Logger  *slog.Logger                         // nil discards
 }
 
 // Bridge serves one MCP server in one space.
@@ -129,6 +130,9 @@ func New(opts Options) *Bridge {
 	opts.Version = cmp.Or(opts.Version, "dev")
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.After == nil {
+		opts.After = time.After
 	}
 	if opts.Notices == nil {
 		opts.Notices = NewNotices()

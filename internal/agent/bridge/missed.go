@@ -97,12 +97,10 @@ func (b *Bridge) handleMissed(ctx context.Context, m *missed, err error) {
 	}
 	// The uncertain calls are answered, unless another process works on them.
 	b.runtime.Group.Go(func() {
-		timer := time.NewTimer(twinTime)
-		defer timer.Stop()
 		select {
 		case <-b.twin:
 			b.log.Warn("another process of this participant runs: calls from before the start are left to it", "calls", len(uncertain))
-		case <-timer.C:
+		case <-b.opts.After(twinTime):
 			for _, c := range uncertain {
 				b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeFailed, Restarted,
 					"the bridge was restarted after this request was sent; the call may have been made or not")}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -68,7 +69,9 @@ func TestTwice_CallsInProgress(t *testing.T) {
 	call := begin(t, alice, callOf(1, "slow"))
 	<-running
 	_, server := counting()
-	second := employ(t, g, server, catchingUp(t, g))
+	with := catchingUp(t, g)
+	with.bridge.After = func(time.Duration) <-chan time.Time { return nil } // waits for the first however long it takes
+	second := employ(t, g, server, with)
 	second.log.Wait(t, "calls from before the start are left to it")
 	close(release)
 	if env := await(t, alice, responseTo(call)); !strings.Contains(string(env.Payload), "done") {
