@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -194,21 +193,14 @@ func TestInputRequired_NotOffered(t *testing.T) {
 
 func TestInputRequired_NoAnswer(t *testing.T) {
 	g := meuptest.Start(t, config)
-	s := answering()
-	s.bridge.AnswerTimeout = 4 * time.Second // enough for the question to reach the log on a busy machine
-	s.tools.CallTimeout = 2 * time.Second    // does not pass while the caller is asked
-	employ(t, g, needy(func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	server := needy(func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if answer, ok := r.Params.InputResponses["1"].(*mcp.ElicitResult); ok {
 			return text(answer.Action), nil
 		}
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"1": zoneForm("Which zone?")}}, nil
-	}), s)
+	})
 	alice := join(t, g, "alice", nil)
-	id := begin(t, alice, deployCall)
-	q := nextQuestion(t, alice, id, "Which zone?")
-	if withdrawn := await(t, alice, saying("notifications/cancelled")); !withdrawn.Correlation.Names(q.ID) {
-		t.Errorf("withdrawn: %s", withdrawn.Payload)
-	}
+	id := unanswered(t, g, server, answering(), alice, deployCall)
 	if got := outcomeOf(t, alice, id); got != "cancel" {
 		t.Errorf("the server got %s", got)
 	}
