@@ -87,14 +87,7 @@ func pageTooFast(s *pageStage) {
 	p := s.visit("slow")
 	p.focus(composer)
 	tooFast := withText("article", like("You are sending faster than your limit (*) allows.", "Sent again automatically")).in(room)
-	webtest.Eval[bool](p.Tab, `(() => { // polled in the page, which shows the message for 5 seconds
-		const look = () => {
-			window.saidTooFast = `+tooFast.find()+` !== null;
-			if (!window.saidTooFast) setTimeout(look, 15);
-		};
-		look();
-		return true;
-	})()`)
+	told := p.Watch(tooFast.find() + " !== null") // the page shows the message for 5 seconds
 	webtest.Eval[bool](p.Tab, `["the first", "the second"].every((text) => { // at once, also on a busy machine
 		const field = eyes.active();
 		field.value = text;
@@ -103,7 +96,7 @@ func pageTooFast(s *pageStage) {
 		return true;
 	})`)
 	waiting := at("article", "Your message, not sent yet").in(room)
-	p.until("see that it waits", "window.saidTooFast")
+	p.until("see that it waits", told)
 	p.misses(waiting)
 	for _, words := range []string{"the first", "the second"} {
 		p.counts(1, messageWith(words))

@@ -165,8 +165,9 @@ func pageLinks(s *pageStage) {
 	p.until("it is in view", inView(thought))
 	p.follow("c/" + string(ids["context"]))
 	p.until("it is in view", inView(block("scout")))
+	told := p.Watch(withText("status", "Not found in this space").find() + " !== null")
 	p.follow("m/nobody-has-said-that")
-	p.sees(withText("status", "Not found in this space"))
+	p.until("see that it was not found", told)
 	if at := webtest.Eval[string](p.Tab, "location.hash"); at != "#/space/lab/m/nobody-has-said-that" {
 		s.Errorf("the address is %s", at)
 	}

@@ -106,9 +106,10 @@ func TestDecide_InConversation(t *testing.T) {
 	}
 
 	choose(t, tab, inForm("edit", "select[name=scope]"), "similar")
+	told := tab.Watch(`document.querySelector(".toast")?.textContent.includes("access granted to planner")`)
 	decide(t, tab, inForm("edit", "button[type=submit]"))
 	tab.Await(card("edit") + ` === undefined`)
-	tab.Await(`document.querySelector(".toast").textContent.includes("access granted to planner")`)
+	tab.Await(told)
 	if grant, request := s.history("capability.grant")[0], s.history("mcp.request")[0]; grant["seq"].(float64) > request["seq"].(float64) {
 		t.Errorf("the grant is entry %v, the approval %v: an agent that goes on at once is asked again", grant["seq"], request["seq"])
 	}

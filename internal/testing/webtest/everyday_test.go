@@ -172,8 +172,9 @@ func TestEveryday_Code(t *testing.T) {
 	if got := Eval[string](tab, `[...document.querySelectorAll("meup-code .code-word, meup-code .code-text, meup-code .code-number, meup-code .code-note")].map((x) => x.textContent).join("|")`); got != `func|// start|"on port"|8080` {
 		t.Errorf("highlighted: %s", got)
 	}
+	confirmed := tab.Watch(`document.querySelector(".code-copy")?.textContent === "Copied"`)
 	Eval[bool](tab, `(navigator.clipboard.writeText = (x) => { window.copied = x; return Promise.resolve(); }, document.querySelector(".code-copy").click(), true)`)
-	tab.Await(`document.querySelector(".code-copy").textContent === "Copied" && window.copied === 'func main() { // start\n\tfmt.Println("on port", 8080)\n}'`)
+	tab.Await(confirmed + ` && window.copied === 'func main() { // start\n\tfmt.Println("on port", 8080)\n}'`)
 	Eval[bool](tab, `(document.querySelector('[data-id="three"] [aria-label="Copy text"]').click(), true)`)
 	tab.Await(`window.copied === "Thank you."`)
 	tab.Clean()

@@ -241,8 +241,9 @@ func TestPress_Keys(t *testing.T) {
 	if got := s.history("mcp.reject"); len(got) != 1 || got[0]["correlationId"] != "second" {
 		t.Errorf("the rejections are %v, want one of second", got)
 	}
+	told := tab.Watch(`document.querySelector(".toast")?.textContent === "No proposals awaiting approval"`)
 	key("n")
-	tab.Await(`document.querySelector(".toast").textContent === "No proposals awaiting approval"`)
+	tab.Await(told)
 	key("?")
 	tab.Await(`document.querySelector(".palette-keys")?.textContent.includes("Approve, reject or edit")`)
 	tab.Clean()

@@ -118,8 +118,9 @@ func TestSearch_Keyboard(t *testing.T) {
 				t.Errorf("above the first result is %q", field)
 			}
 			key(tab, "ArrowDown")
+			flashed := tab.Watch(`document.querySelector('[data-id="q-release"].flash')`)
 			Eval[bool](tab, `(document.querySelector("meup-search").shadowRoot.activeElement.click(), true)`)
-			tab.Await(`document.querySelector('[data-id="q-release"]').classList.contains("flash")`)
+			tab.Await(flashed)
 			if l.width < 500 { // the panel covered the conversation
 				tab.Await(`document.querySelector("meup-search") === null`)
 				openPanel(t, tab, "search")

@@ -26,6 +26,8 @@ type Tab struct {
 	t   testing.TB
 	ctx context.Context //nolint:containedctx // how the library names a tab
 
+	watches int
+
 	mu       sync.Mutex
 	hosts    map[string]bool // hosts that the page may send requests to
 	expected []string
@@ -78,6 +80,29 @@ func (x *Tab) Await(expression string) string {
 	x.t.Helper()
 	return Eval[string](x, "new Promise(done => { const look = () => { const v = ("+expression+
 		"); v ? done(String(v)) : setTimeout(look, 10); }; look(); })")
+}
+
+// Watch notes in the page whether a condition begins to hold, also if it ends by itself
+// before the test asks. It looks after every change of the document outside of shadow roots.
+// The test calls it before the action that leads to the condition, which must not hold yet,
+// and waits afterwards for the expression that it returns.
+func (x *Tab) Watch(condition string) (seen string) {
+	x.t.Helper()
+	x.watches++
+	seen = "window.seen" + strconv.Itoa(x.watches)
+	if Eval[bool](x, `(() => {
+		const holds = () => Boolean(`+condition+`);
+		if (holds()) return true;
+		new MutationObserver((_, observer) => {
+			if (!holds()) return;
+			`+seen+` = true;
+			observer.disconnect();
+		}).observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
+		return false;
+	})()`) {
+		x.t.Fatalf("in the browser: before the action there is already %s", condition)
+	}
+	return seen
 }
 
 // Text waits until the element of a CSS selector has text, and returns the

@@ -69,6 +69,31 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A condition that ends by itself is seen, but not one that held before.
+func TestWatch(t *testing.T) {
+	address := serve(t, map[string]string{"/": page, "/page.js": ""})
+	tab := webtest.SharedBrowser(t).Tab(t)
+	tab.Open(address + "/")
+	const say = `(async (...words) => {
+		for (const word of words) {
+			document.querySelector("#here").textContent = word;
+			await new Promise(requestAnimationFrame);
+		}
+		return true;
+	})`
+	const said = `document.querySelector("#here").textContent === `
+	webtest.Eval[bool](tab, say+`("before", "")`)
+	before, after, class := tab.Watch(said+`"before"`), tab.Watch(said+`"after"`), tab.Watch(`document.querySelector(".flash")`)
+	webtest.Eval[bool](tab, say+`("after", "")`)
+	webtest.Eval[bool](tab, `(async (list) => { list.add("flash"); await null; list.remove("flash"); return true; })(document.querySelector("#here").classList)`)
+	tab.Await(after)
+	tab.Await(class)
+	if webtest.Eval[bool](tab, `Boolean(`+before+`)`) {
+		t.Error("what was before was seen")
+	}
+	tab.Clean()
+}
+
 // Cookies are shared by tabs, unless one is private.
 func TestProfiles(t *testing.T) {
 	address := serve(t, map[string]string{"/": page, "/page.js": ""})
