@@ -1,10 +1,14 @@
 package webtest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -116,6 +120,7 @@ func TestThreads_Groups(t *testing.T) {
 	} {
 		tab := b.Private(t)
 		looks[0].with(tab, 1)
+		atNoon(tab)
 		s.Enter(tab, who)
 		awaitEnvelope(tab, "newest")
 		tab.Await(inThread("deploy") + `?.textContent.includes("Waiting")`)
@@ -125,6 +130,16 @@ func TestThreads_Groups(t *testing.T) {
 		}
 		tab.Clean()
 	}
+}
+
+// atNoon sets the time zone of a tab to one where it is about noon: the day does not end
+// during the test.
+func atNoon(tab *Tab) {
+	zone := fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) // the sign is that of POSIX: west of Greenwich is positive
+	tab.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
+		return err
+	}))
 }
 
 // TestThreads_Widths changes the widths of the list and of a panel with the pointer and
