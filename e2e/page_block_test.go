@@ -95,8 +95,8 @@ func pageBlocksLive(s *pageStage) {
 	p.counts(2, at("listitem", "*").in(b)) // the last two steps
 
 	p.reload()
-	seconds, now := p.running(b), time.Since(start.TS)
-	if shown := time.Duration(seconds) * time.Second; (shown - now).Abs() > skew/2 {
+	shown, now := p.running(b), time.Since(start.TS)
+	if (shown - now).Abs() > skew/2 {
 		s.Errorf("after a reload it says %v, %v after the start", shown, now)
 	}
 	p.until("a spinner", spinning(b))
@@ -109,7 +109,7 @@ func pageBlocksLive(s *pageStage) {
 	p.is(head(b, "Thought for "), "aria-expanded", "false")
 	p.until("no spinner", "!("+spinning(b)+")")
 	p.inOrder(messageWith("Which port is it?"), b, messageWith("It listens on port 8080."))
-	p.sees(head(b, fmt.Sprintf("Thought for %ds", log.thought(start))))
+	p.sees(head(b, "Thought for "+log.thought(start)))
 
 	p.click(head(b, "Thought for "))
 	p.opensWhole(b)
@@ -127,27 +127,33 @@ const (
 	skewed = `{ const now = Date.now; Date.now = () => now() + 5_400_000; }`
 )
 
-var runs = regexp.MustCompile(`Reasoning · (\d+)s`)
+// runs matches the duration that a block shows: "9s", "1m", "1m 5s".
+var runs = regexp.MustCompile(`Reasoning · ((?:(\d+)m)? ?(?:(\d+)s)?)`)
 
 // runsFor waits until a block shows at least this duration.
 func (p *webPage) runsFor(b spot, seconds int) {
 	p.t.Helper()
-	p.until(fmt.Sprintf("reasoning for %ds", seconds), fmt.Sprintf(`Number(/Reasoning · (\d+)s/.exec(eyes.text(%s))?.[1]) >= %d`, b.find(), seconds))
+	p.until(fmt.Sprintf("reasoning for %ds", seconds), fmt.Sprintf(`((x) => x !== null && Number(x[2] ?? 0) * 60 + Number(x[3] ?? 0) >= %d)(/%s/.exec(eyes.text(%s)))`, seconds, runs, b.find()))
 }
 
-// running returns the duration that a block shows, in seconds.
-func (p *webPage) running(b spot) (n int) {
+// running returns the duration that a block shows.
+func (p *webPage) running(b spot) time.Duration {
 	p.t.Helper()
 	p.sees(head(b, "Reasoning · "))
 	text := p.read(b)
-	if _, err := fmt.Sscanf(runs.FindString(text), "Reasoning · %ds", &n); err != nil {
-		p.t.Fatalf("no seconds in %q: %v", text, err)
+	found := runs.FindStringSubmatch(text)
+	if found == nil {
+		p.t.Fatalf("no duration in %q", text)
 	}
-	return n
+	d, err := time.ParseDuration(strings.ReplaceAll(found[1], " ", ""))
+	if err != nil {
+		p.t.Fatalf("no duration in %q: %v", text, err)
+	}
+	return d
 }
 
-// thought is for how many seconds a context was thought about, by the log.
-func (g *guest) thought(start *protocol.Envelope) int {
+// thought is for how long a context was thought about, by the log and in the words of the page.
+func (g *guest) thought(start *protocol.Envelope) string {
 	g.s.Helper()
 	var end time.Time
 	g.await("the answer", func(env *protocol.Envelope) bool {
@@ -156,7 +162,14 @@ func (g *guest) thought(start *protocol.Envelope) int {
 		}
 		return env.Kind == protocol.KindChat && env.From == start.From
 	})
-	return int(math.Max(1, math.Ceil(float64(end.UnixMilli()-start.TS.UnixMilli())/1000)))
+	seconds := int(math.Max(1, math.Ceil(float64(end.UnixMilli()-start.TS.UnixMilli())/1000)))
+	switch {
+	case seconds < 60:
+		return fmt.Sprintf("%ds", seconds)
+	case seconds%60 == 0:
+		return fmt.Sprintf("%dm", seconds/60)
+	}
+	return fmt.Sprintf("%dm %ds", seconds/60, seconds%60)
 }
 
 // opensWhole looks at everything that is in the slow model's block.
