@@ -65,10 +65,11 @@ var parseSources = sync.OnceValues(func() (list []source, err error) {
 	return list, err
 })
 
-// skipForeign skips the folders of tools, of other languages and of test data.
+// skipForeign skips the folders of tools, of other languages and of test data, and those
+// that the pattern ./... ignores, which tests make and remove.
 func skipForeign(path, name string) error {
 	foreign := []string{"bin", "node_modules", "testdata"}
-	if path != root && (strings.HasPrefix(name, ".") || slices.Contains(foreign, name)) {
+	if path != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || slices.Contains(foreign, name)) {
 		return filepath.SkipDir
 	}
 	return nil
