@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,15 +19,19 @@ import (
 // are accepted later.
 func TestListener_Limit(t *testing.T) {
 	const most, all = 2, 10
-	var now, peak atomic.Int32
+	var mu sync.Mutex
+	var now, peak int
 	begun, release := make(chan struct{}, all), make(chan struct{})
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if n := now.Add(1); n > peak.Load() {
-			peak.Store(n)
-		}
+		mu.Lock()
+		now++
+		peak = max(peak, now)
+		mu.Unlock()
 		begun <- struct{}{}
 		<-release
-		now.Add(-1)
+		mu.Lock()
+		now--
+		mu.Unlock()
 		w.Header().Set("Connection", "close")
 	})
 	var list servers
@@ -72,9 +75,11 @@ func TestListener_Limit(t *testing.T) {
 	}
 	close(release)
 	asking.Wait()
-	if peak.Load() != most {
-		t.Errorf("%d connections at the same time", peak.Load())
+	mu.Lock()
+	if peak != most {
+		t.Errorf("%d connections at the same time", peak)
 	}
+	mu.Unlock()
 	cancel()
 	serving.Wait()
 }
