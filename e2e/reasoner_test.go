@@ -99,7 +99,7 @@ func intentOf(c reasoner.Client, r *wire.AgentIntentRequest) <-chan error {
 // stateOf returns the state of one of the queue's streams.
 func stateOf(t *testing.T, url, stream string) jetstream.StreamState {
 	t.Helper()
-	nc, err := nats.Connect(url)
+	nc, err := nats.Connect(url, nats.Timeout(testkit.Patience))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func stateOf(t *testing.T, url, stream string) jetstream.StreamState {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := js.Stream(t.Context(), stream)
+	s, err := js.Stream(testkit.Deadline(t), stream)
 	if err != nil {
 		t.Fatal(err)
 	}
