@@ -117,9 +117,11 @@ func runCommands(t *testing.T, document, skip string) string {
 	addr := "127.0.0.1:" + freePort(t)
 	var script strings.Builder
 	script.WriteString("set -eu\ntrap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n")
+	waits := "--timeout " + testkit.Patience.String() + " --wait" // a reader can repeat what has ended too early
+	replacer := strings.NewReplacer("meup-gateway init", "meup-gateway init --listen "+addr, "meup who --wait", "meup who "+waits, "meup send --wait", "meup send "+waits)
 	for _, block := range blocks(t, document, "console", addr) {
 		if skip == "" || !strings.Contains(block, skip) {
-			script.WriteString(strings.ReplaceAll(commands(block), "meup-gateway init", "meup-gateway init --listen "+addr))
+			script.WriteString(replacer.Replace(commands(block)))
 		}
 	}
 	dir, env := checkout(t)
