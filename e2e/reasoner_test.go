@@ -139,7 +139,7 @@ func TestReasoner_WorkerKilled(t *testing.T) {
 		t.Errorf("%d results were written", n)
 	}
 	eventually(t, "the job is acknowledged", func() bool { return stateOf(t, url, "MEUP_INTENT_JOBS").Msgs == 0 })
-	if n := model.calls.Load(); n != 2 {
+	if n := model.calls.Load(); n < 2 { // more if a worker was too slow to keep its job
 		t.Errorf("the model was asked %d times", n)
 	}
 }
