@@ -30,7 +30,7 @@ func (c *chaos) retain() {
 // killed and stopped, and loses its index of turns.
 func TestChaos_Retention(t *testing.T) {
 	t.Parallel()
-	g := startGateway(t, retainingConfig())
+	g := startGateway(t, drained(retainingConfig()))
 	c := newChaos(t, []string{g.addr}, "lab")
 	c.retain()
 	c.talk()
@@ -46,7 +46,7 @@ func TestChaos_Retention(t *testing.T) {
 func TestChaos_RetentionBytes(t *testing.T) {
 	t.Parallel()
 	const limit = 4 << 20 // more than the clients send while they retry one envelope
-	g := startGateway(t, fmt.Sprintf("retention: {bytes: %d}\n%s", limit, chaosConfig))
+	g := startGateway(t, drained(fmt.Sprintf("retention: {bytes: %d}\n%s", limit, chaosConfig)))
 	c := newChaos(t, []string{g.addr}, "lab")
 	c.retain()
 	c.recovered = func() {

@@ -285,7 +285,7 @@ func TestChaos_EmbeddedLog(t *testing.T) {
 	if mounted {
 		t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
 	}
-	g := startGateway(t, chaosConfig, "--data", filepath.Join(dir, "data"))
+	g := startGateway(t, drained(chaosConfig), "--data", filepath.Join(dir, "data"))
 	c := newChaos(t, []string{g.addr}, "lab")
 	fill, free := smallDisk{dir}.fill, smallDisk{dir}.free
 	faults := []fault{

@@ -92,7 +92,7 @@ func (r *collected) take(n int) (log []line) {
 // make slow within 10 seconds.
 func TestTerminate_Drains(t *testing.T) {
 	t.Parallel()
-	g := startGateway(t, labConfig)
+	g := startGateway(t, drained(labConfig))
 	reader := g.dial(t, "dave", client.After(0))
 	read := collect(t, reader)
 	alice := g.dial(t, "alice", client.Position{})

@@ -201,6 +201,15 @@ spaces:
       dave: {token: dave-token-for-tests, capabilities: ["*"]}
 `
 
+// drained is a configuration that lets a gateway drain for as long as tests wait: on a busy
+// machine the log may not close within the default. Long runs measure, and keep it.
+func drained(configuration string) string {
+	if chaosLength() > 0 {
+		return configuration
+	}
+	return fmt.Sprintf("drain_timeout: %s\n%s", testkit.Patience, configuration)
+}
+
 // gatewayProc is a gateway that can be killed and started again.
 type gatewayProc struct {
 	*process

@@ -50,7 +50,11 @@ func serveForExport(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	dir, err := testkit.Programs()
 	ts.Check(err)
-	cmd := exec.Command(filepath.Join(dir, "meup-gateway"), "serve", "--config", ts.MkAbs(args[0]), "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "text")
+	served := filepath.Join(filepath.Dir(ts.MkAbs(args[0])), "served.yaml")
+	// On a busy machine the log may not close within the default of the time to drain.
+	text := fmt.Sprintf("drain_timeout: %s\n%s", testkit.Patience, ts.ReadFile(args[0]))
+	ts.Check(os.WriteFile(served, []byte(text), 0o600))
+	cmd := exec.Command(filepath.Join(dir, "meup-gateway"), "serve", "--config", served, "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "text")
 	cmd.Env = append(os.Environ(), "DEPLOY_KEY="+ts.Getenv("DEPLOY_KEY"))
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
