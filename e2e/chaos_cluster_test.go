@@ -151,7 +151,7 @@ func TestChaos_ClusterSpaces(t *testing.T) {
 func TestChaos_ClusterRetention(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
-	d := startGateways(t, retainingConfig())
+	d := startGateways(t, retainingConfig(retained()))
 	c := newChaos(t, d.addrs(), "lab")
 	c.retain()
 	c.talk()
