@@ -264,8 +264,9 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 			a.resumeOrAwait(q, b)
 		}
 		for _, q := range last { // one after another: only one of them may end this process
+			ended := q.root.ctx.Done() // from here on, the context is owned by the goroutine that answers
 			a.resumeOrAwait(q, b)
-			<-q.root.ctx.Done()
+			<-ended
 		}
 	})
 	return requests
