@@ -184,8 +184,8 @@ func cutA2A(t *testing.T, binding a2a.TransportProtocol, cuts int) {
 		played.Go(func() {
 			decided := a.next("mcp.request", 0)
 			a.does("files", "r", "mcp.response", "", string(decided.From), string(decided.ID), `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"written"}]}}`)
-			a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
-			a.does("planner", "a", "chat", "", "alice", task, `{"message":"done"}`)
+			a.concludes("planner", envelopeOf("c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`),
+				envelopeOf("a", "chat", "", "alice", task, `{"message":"done"}`))
 		})
 	})
 	n, waits := 0, false

@@ -92,13 +92,7 @@ func (a actor) running(f func()) {
 
 // does publishes an envelope of a participant; context, to and correlation may be empty.
 func (a actor) does(who, id, kind, within, to, correlation, payload string) protocol.Seq {
-	e := protocol.Envelope{ID: protocol.ID(id), Kind: protocol.Kind(kind), Context: protocol.ContextPath(within), Payload: json.RawMessage(payload)}
-	if to != "" {
-		e.To = []protocol.ParticipantID{protocol.ParticipantID(to)}
-	}
-	if correlation != "" {
-		e.Correlation = protocol.CorrelateTo(protocol.ID(correlation))
-	}
+	e := envelopeOf(id, kind, within, to, correlation, payload)
 	var receipt api.Receipt
 	var err error
 	a.running(func() { receipt, err = a.g.API(a.t, who).Send(a.t.Context(), "lab", e) })
@@ -106,6 +100,40 @@ func (a actor) does(who, id, kind, within, to, correlation, payload string) prot
 		a.t.Errorf("%s %s: %v", who, kind, err)
 	}
 	return receipt.Seq
+}
+
+func envelopeOf(id, kind, within, to, correlation, payload string) protocol.Envelope {
+	e := protocol.Envelope{ID: protocol.ID(id), Kind: protocol.Kind(kind), Context: protocol.ContextPath(within), Payload: json.RawMessage(payload)}
+	if to != "" {
+		e.To = []protocol.ParticipantID{protocol.ParticipantID(to)}
+	}
+	if correlation != "" {
+		e.Correlation = protocol.CorrelateTo(protocol.ID(correlation))
+	}
+	return e
+}
+
+// concludes publishes a conclusion and the answer behind it in one request: a turn that has no
+// answer ends a moment after its conclusion, which two requests on a busy machine can miss.
+func (a actor) concludes(who string, conclusion, answer protocol.Envelope) {
+	body := fmt.Sprintf("[%s,%s]", api.EncodeDraft(&conclusion), api.EncodeDraft(&answer))
+	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.g.HTTP()+"/api/spaces/lab/envelopes", strings.NewReader(body))
+	if err != nil {
+		a.t.Error(err)
+		return
+	}
+	r.Header.Set("Authorization", "Bearer "+who+"-token")
+	var resp *http.Response
+	a.running(func() { resp, err = http.DefaultClient.Do(r) })
+	if err == nil {
+		err = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			err = fmt.Errorf("status %s", resp.Status)
+		}
+	}
+	if err != nil && a.t.Context().Err() == nil {
+		a.t.Errorf("%s concludes: %v", who, err)
+	}
 }
 
 // next waits for an envelope of a kind after a position. The bound is longer than all
@@ -162,8 +190,8 @@ func (a actor) answers(proposes bool) {
 			end = "not written"
 		}
 	}
-	a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
-	a.does("planner", "a", "chat", "", "alice", string(q.ID), fmt.Sprintf(`{"message":%q}`, end))
+	a.concludes("planner", envelopeOf("c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`),
+		envelopeOf("a", "chat", "", "alice", string(q.ID), fmt.Sprintf(`{"message":%q}`, end)))
 }
 
 // A front end with the client of AG-UI, which verifies the order of events, asks,
@@ -259,8 +287,8 @@ func TestAGUI_Grows(t *testing.T) {
 		a.does("planner", "d", "stream.data", "s", "", "", `{"stream_id":"grows","data":"first "}`)
 		a.does("planner", "e", "stream.close", "s", "", "", `{"stream_id":"grows"}`)
 		a.does("planner", "t", "reasoning.thought", "s", "", "", `{"message":"first I read the file","stream_id":"grows"}`)
-		a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
-		a.does("planner", "a", "chat", "", "alice", string(q.ID), `{"message":"done"}`)
+		a.concludes("planner", envelopeOf("c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`),
+			envelopeOf("a", "chat", "", "alice", string(q.ID), `{"message":"done"}`))
 	})
 	r, err := http.NewRequestWithContext(testkit.Deadline(t), http.MethodPost, g.HTTP()+"/api/spaces/lab/agui", strings.NewReader(fmt.Sprintf(aguiInput, "")))
 	if err != nil {
@@ -324,8 +352,8 @@ func TestAdapters_AnswerGrows(t *testing.T) {
 						a.does("planner", "m", "reasoning.thought", "s", "", "", `{"message":"meanwhile"}`)
 					case "meanwhile": // the answer is not complete
 						a.does("planner", "h", "stream.close", "", "alice", id, `{"stream_id":"late"}`)
-						a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"It listens"}`)
-						a.does("planner", "a", "chat", "", "alice", id, `{"message":"It listens on port 8080.","stream_id":"late"}`)
+						a.concludes("planner", envelopeOf("c", "reasoning.conclusion", "s", "", "", `{"message":"It listens"}`),
+							envelopeOf("a", "chat", "", "alice", id, `{"message":"It listens on port 8080.","stream_id":"late"}`))
 					}
 				}
 			})
@@ -563,8 +591,8 @@ func (a actor) proposes(proposals, thoughts int) {
 		decided := a.next("mcp.request", seq)
 		a.does("files", fmt.Sprint("r", p), "mcp.response", "", string(decided.From), string(decided.ID), `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"written"}]}}`)
 	}
-	a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
-	a.does("planner", "a", "chat", "", "alice", string(q.ID), `{"message":"done"}`)
+	a.concludes("planner", envelopeOf("c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`),
+		envelopeOf("a", "chat", "", "alice", string(q.ID), `{"message":"done"}`))
 }
 
 // cutAGUI runs an input and cuts the connection after so many bytes of the response. It

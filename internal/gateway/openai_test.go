@@ -69,12 +69,12 @@ func (a actor) answer(id, message string) {
 	within := "s-" + id
 	a.does("planner", within, "reasoning.start", "", "", id, `{"message":"thinking"}`)
 	a.does("planner", "t-"+id, "reasoning.thought", within, "", "", `{"message":"I consider it"}`)
-	a.does("planner", "c-"+id, "reasoning.conclusion", within, "", "", `{"message":"done","metadata":{"usage":{"input_tokens":7,"output_tokens":3,"cached_tokens":4,"reasoning_tokens":1}}}`)
 	text, err := json.Marshal(map[string]string{"message": "re: " + message})
 	if err != nil {
 		a.t.Error(err)
 	}
-	a.does("planner", "a-"+id, "chat", "", "", id, string(text))
+	a.concludes("planner", envelopeOf("c-"+id, "reasoning.conclusion", within, "", "", `{"message":"done","metadata":{"usage":{"input_tokens":7,"output_tokens":3,"cached_tokens":4,"reasoning_tokens":1}}}`),
+		envelopeOf("a-"+id, "chat", "", "", id, string(text)))
 }
 
 func contains(t *testing.T, lines []string, wanted ...string) {
@@ -377,8 +377,8 @@ func TestOpenAI_Cuts(t *testing.T) {
 		}
 		seq := a.does("planner", "p", "mcp.proposal", "s", "", "", `{"participant_id":"files",`+writeCall+`}`)
 		a.next("mcp.request", seq)
-		a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
-		a.does("planner", "a", "chat", "", "alice", string(q.ID), `{"message":"the answer"}`)
+		a.concludes("planner", envelopeOf("c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`),
+			envelopeOf("a", "chat", "", "alice", string(q.ID), `{"message":"the answer"}`))
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	played.Go(func() { a.next(protocol.KindChat, 0); cancel() }) // a request that is cut before its response begins

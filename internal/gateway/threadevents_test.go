@@ -69,8 +69,9 @@ var aThread = []string{
 	`planner {"id":"p","kind":"mcp.proposal","context":"s","payload":{"method":"tools/call","params":{"name":"write","arguments":{}},"participant_id":"files"}}`,
 	`bob {"id":"no","kind":"mcp.reject","correlationId":"p","payload":{"reason":"unsafe"}}`,
 	`bob {"id":"other","kind":"chat","payload":{"message":"another thread"}}`,
-	`planner {"id":"e","kind":"reasoning.conclusion","context":"s","payload":{"message":"because"}}`,
-	`planner {"id":"a","kind":"chat","correlationId":"q","payload":{"message":"because of that"}}`,
+	// In one request: without its answer, the turn ends a moment after its conclusion.
+	`planner [{"id":"e","kind":"reasoning.conclusion","context":"s","payload":{"message":"because"}},
+		{"id":"a","kind":"chat","correlationId":"q","payload":{"message":"because of that"}}]`,
 	`bob {"id":"q2","kind":"chat","correlationId":"a","payload":{"message":"really?"}}`,
 	`planner {"id":"a2","kind":"chat","correlationId":"q2","payload":{"message":"yes"}}`,
 }
