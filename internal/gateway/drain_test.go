@@ -114,6 +114,17 @@ func (c endsLater) Deadline() (time.Time, bool) { return c.deadline, true }
 // close.
 func TestDrain_ClientHangs(t *testing.T) {
 	t.Parallel()
+	for limit := 2 * time.Second; !drainsHanging(t, limit); limit *= 4 { // a busy machine may be late
+		if limit > testkit.Patience {
+			t.Fatalf("the client was cut after the deadline, and left no time of %s to close the log", limit)
+		}
+	}
+}
+
+// drainsHanging drains a gateway whose client hangs, and reports whether the client was cut before
+// the deadline.
+func drainsHanging(t *testing.T, limit time.Duration) (inTime bool) {
+	t.Helper()
 	g, err := gateway.New(t.Context(), gateway.Options{Config: parseConfig(t, discreetConfig)})
 	if err != nil {
 		t.Fatal(err)
@@ -145,15 +156,13 @@ func TestDrain_ClientHangs(t *testing.T) {
 		_, _ = io.Copy(io.Discard, response)
 		cut <- time.Now()
 	}()
-	ctx := endsLater{testkit.Deadline(t), time.Now().Add(8 * time.Second)}
+	ctx := endsLater{testkit.Deadline(t), time.Now().Add(limit)}
 	err = g.Drain(ctx)
 	if err == nil || errors.Is(err, gateway.ErrNotClosed) {
 		t.Errorf("Drain: %v, want an error about the connection", err)
 	}
-	if at := <-cut; !at.Before(ctx.deadline) {
-		t.Errorf("the client was cut %s after the deadline, and left no time to close the log", at.Sub(ctx.deadline))
-	}
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
 	}
+	return (<-cut).Before(ctx.deadline)
 }
