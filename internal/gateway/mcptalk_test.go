@@ -321,7 +321,7 @@ func TestMCP_WaitWhileLimited(t *testing.T) {
 	}()
 	awaitPresent(t, g, "bob")
 	for limited := false; !limited; { // a batch counts as 50 reads, of which there are as many a second
-		status, _ := postAs(t, g, "bob-token", "/mcp", batch(50))
+		status, _ := servedMCP(t, g, "bob-token", batch(50))
 		limited = status == http.StatusTooManyRequests
 	}
 	call[toldSent](t, alice, "say", map[string]any{"message": "wake up"})
