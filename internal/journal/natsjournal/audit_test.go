@@ -22,6 +22,9 @@ import (
 // audited makes the auditor compare often.
 func audited(o *Options) { o.auditEvery = 20 * time.Millisecond }
 
+// verifyOften lets a verification that a busy machine has made fail be repeated at once.
+const verifyOften = 100 * time.Millisecond
+
 // sameDigest waits until all journals have the same digest of a space's stream
 // at the same position, and returns it.
 func sameDigest(t *testing.T, space string, journals ...*Journal) mark {
@@ -132,7 +135,7 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 			t.Parallel()
 			n := openAccount(t)
 			dir := t.TempDir()
-			keep := func(o *Options) { audited(o); o.ReplicaDir = dir }
+			keep := func(o *Options) { audited(o); o.ReplicaDir, o.verifyAgain = dir, verifyOften }
 			a, b := openTest(t, n.url(), audited), openTest(t, n.url(), keep)
 			mustAppend(t, a, "lab", chat("a", "alice"))
 			mustAppend(t, a, "x", chat("a", "alice")) // of the other stream
@@ -170,9 +173,6 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 			sameDigest(t, "lab", a, b)
 			compared := b.auditor.compared.Load()
 			testkit.Eventually(t, "copies are compared again", func() bool { return b.auditor.compared.Load() > compared })
-			if v := b.auditor.verifications.Load(); v != 1 {
-				t.Errorf("%d verifications", v)
-			}
 			if v := a.auditor.verifications.Load(); v > 1 { // its copy is right: a verification, if any, finds nothing
 				t.Errorf("%d verifications of the right copy", v)
 			}
@@ -192,7 +192,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	dir := t.TempDir()
 	three := func(o *Options) {
 		audited(o)
-		o.Replicas, o.verifyAgain = 3, 100*time.Millisecond
+		o.Replicas, o.verifyAgain = 3, verifyOften
 	}
 	keep := func(o *Options) { three(o); o.ReplicaDir = dir }
 	a, b, c := openTest(t, urls(nodes), three), openTest(t, urls(nodes), three), openTest(t, urls(nodes), keep)
@@ -257,7 +257,7 @@ func TestAudit_KilledWhileVerifying(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
 	dir := t.TempDir()
-	keep := func(o *Options) { audited(o); o.ReplicaDir = dir }
+	keep := func(o *Options) { audited(o); o.ReplicaDir, o.verifyAgain = dir, verifyOften }
 	a, b := openTest(t, n.url(), audited), openTest(t, n.url(), keep)
 	mustAppend(t, a, "lab", chat("a", "alice"))
 	waitForAgreement(t, "lab", 1, []*Journal{a, b})

@@ -69,8 +69,9 @@ func TestFeed_LateConsumer(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
 	requests, create := make(chan *nats.Msg, 100), "$JS.API.CONSUMER.CREATE.MEUP_00."
-	sub, err := dial(t, n.url()).ChanSubscribe(create+">", requests)
-	if err != nil {
+	nc := dial(t, n.url())
+	sub, err := nc.ChanSubscribe(create+">", requests)
+	if err = errors.Join(err, nc.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
