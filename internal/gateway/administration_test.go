@@ -328,7 +328,7 @@ func TestAdministration_EndedToken(t *testing.T) {
 func TestAdministration_Parted(t *testing.T) {
 	t.Parallel()
 	nats := strings.TrimPrefix(startNATS(t), "nats://")
-	proxy := newCutProxy(t, nats)
+	proxy := newCutProxyAt(t, testkit.FreeAddress(t), nats) // it listens there twice
 	yaml := func(address string) string { return adminConfig + "nats: nats://" + address + "\nreplicas: 1\n" }
 	here, there := newOffice(t, yaml(nats)), newOffice(t, yaml(proxy.l.Addr().String()))
 	here.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"bob","capabilities":["chat"]}`)
