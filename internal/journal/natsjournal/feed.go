@@ -93,17 +93,14 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	if s.j.opts.OnFollow != nil {
 		s.j.opts.OnFollow()
 	}
-	// The server that is to deliver may have just died, so the timeout is short at first. If
-	// the servers are slow, a longer one helps.
 	var consumer jetstream.PushConsumer
-	for try := range 2 {
-		ctx, cancel := context.WithTimeout(ctx, min(apiWait<<(s.failures+try)/2, 2*apiWait))
+	for _, timeout := range followTimeouts(s.failures) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		consumer, err = s.j.js.CreateOrUpdatePushConsumer(ctx, s.name, config)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			break
 		}
-		// A late consumer has this name: another name would be one more.
 	}
 	if err != nil {
 		f.close()
@@ -115,6 +112,17 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	}
 	s.log.Debug(msgFollowed, "consumer", f.name, "server", server, "after", s.local.Pos.Seq)
 	return f, nil
+}
+
+// followTimeouts returns the timeouts of the requests for one consumer, after so many failures.
+// Its server may have just died, so there are few and short ones at first, and then another
+// consumer. If the servers are slow, more of them help: a late consumer has the name that is
+// asked for, and each other consumer is more work for the servers.
+func followTimeouts(failures int) (list []time.Duration) {
+	for try := range max(2, 1<<failures) {
+		list = append(list, min(apiWait<<(failures+try)/2, 2*apiWait))
+	}
+	return list
 }
 
 // close ends the feed. It requests deletion of the consumer, although JetStream

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -93,6 +94,21 @@ func TestFeed_LateConsumer(t *testing.T) {
 	}
 	if followed.Load() == 0 {
 		t.Error("no consumer is counted")
+	}
+}
+
+// A consumer is given up soon at first, and later after half a minute: servers that are slow must
+// not get more requests than they can answer.
+func TestFeed_SlowServers(t *testing.T) {
+	for failures, want := range []time.Duration{3 * time.Second, 6 * time.Second, 16 * time.Second, 32 * time.Second} {
+		var all time.Duration
+		list := followTimeouts(failures)
+		for _, timeout := range list {
+			all += timeout
+		}
+		if all != want || slices.Max(list) > 2*apiWait {
+			t.Errorf("after %d failures: %v, together %v, want %v", failures, list, all, want)
+		}
 	}
 }
 
