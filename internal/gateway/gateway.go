@@ -47,8 +47,8 @@ type Options struct {
 	// CertificateEvery is the interval at which the files of the TLS certificate are
 	// read; default a minute.
 	CertificateEvery time.Duration
-	// ListWait is that of [mcpserver.Options].
-	ListWait time.Duration
+	// ListWait is that of [mcpserver.Options], SearchWait the Wait of [derived.SearchOptions].
+	ListWait, SearchWait time.Duration
 
 	fs vfs.FS // of the embedded log; nil: the operating system's. Tests inject failures
 }
@@ -214,6 +214,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 	})
 	index := derived.NewSearchStore(derived.SearchOptions{
 		Dir: indexDir(cfg, searchIndex), Spaces: g.hub.Open, Bounds: g.journal.Bounds, Mask: g.safety.Text, Logger: g.log,
+		Wait: g.options.SearchWait,
 	})
 	g.run(func() { index.Run(g.background) })
 	options := httpapi.Options{

@@ -1,6 +1,7 @@
 package derived
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +16,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxWait bounds how long a search waits for the index to have the log as it was
-// when the search began.
-const maxWait = time.Second
+// defaultSearchWait is [SearchOptions.Wait] if it is 0.
+const defaultSearchWait = time.Second
 
 // SearchOptions configures a SearchStore.
 type SearchOptions struct {
@@ -28,6 +28,9 @@ type SearchOptions struct {
 	Bounds func(ctx context.Context, space string) (oldest, newest protocol.Seq, err error)
 	Mask   func(string) string // masks shown texts; nil: they are shown as logged
 	Logger *slog.Logger        // nil: discards
+	// Wait bounds how long a search waits for the index to have the log as it was when
+	// the search began; 0: a second.
+	Wait time.Duration
 }
 
 // SearchStore is the search index of a gateway, one for all spaces. Run follows the logs
@@ -93,8 +96,8 @@ type SearchResult struct {
 }
 
 // Search returns a page of the envelopes of a space that a participant may see and
-// that a query selects. It waits up to maxWait until the index has the envelopes
-// that were admitted before the call; Result.Position.Read is where it is. Errors:
+// that a query selects. It waits up to Wait until the index has the envelopes that
+// were admitted before the call; Result.Position.Read is where it is. Errors:
 // a search.SyntaxError, a *protocol.Error: rate_limited, unavailable while the index
 // is being built; the log's, ctx's.
 func (s *SearchStore) Search(ctx context.Context, sp *space.Space, who ring.Viewer, q search.Query) (*SearchResult, error) {
@@ -168,7 +171,7 @@ func building(p search.Position, head protocol.Seq) *protocol.Error {
 
 // await waits until the index of a space has a Seq, and returns its position.
 func (s *SearchStore) await(ctx context.Context, sp *space.Space, head protocol.Seq) (search.Position, error) {
-	timeout := time.NewTimer(maxWait)
+	timeout := time.NewTimer(cmp.Or(s.opts.Wait, defaultSearchWait))
 	defer timeout.Stop()
 	for {
 		position, moved := s.want(sp, head)

@@ -340,7 +340,7 @@ func TestSearch_WhileBuilding(t *testing.T) {
 		if refused == nil || refused.Code != protocol.CodeUnavailable || refused.RetryAfterMS == 0 || !strings.Contains(refused.Message, "being built") {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if waited := time.Since(began); waited != maxWait {
+		if waited := time.Since(began); waited != defaultSearchWait {
 			t.Errorf("after %v", waited)
 		}
 	})

@@ -78,7 +78,7 @@ func (g *Gateway) parse(yaml string) *config.Config {
 func (g *Gateway) start() {
 	g.t.Helper()
 	log := slog.New(slog.NewTextHandler(g.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	options := gateway.Options{Config: g.parse(g.yaml), Logger: log, Version: httpapi.Version{Version: "test"}, ListWait: ListWait}
+	options := gateway.Options{Config: g.parse(g.yaml), Logger: log, Version: httpapi.Version{Version: "test"}, ListWait: ListWait, SearchWait: testkit.Patience}
 	for _, set := range g.set {
 		set(&options)
 	}
