@@ -72,7 +72,8 @@ func TestFeed_LateConsumer(t *testing.T) {
 	requests, create := make(chan *nats.Msg, 100), "$JS.API.CONSUMER.CREATE.MEUP_00."
 	nc := dial(t, n.url())
 	sub, err := nc.ChanSubscribe(create+">", requests)
-	if err = errors.Join(err, nc.Flush()); err != nil {
+	err = errors.Join(err, nc.Flush())
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()

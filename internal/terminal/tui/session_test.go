@@ -17,7 +17,7 @@ func TestReceive_SessionEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // it ends with the test
+	defer c.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := &session{client: c, ctx: ctx, events: make(chan conversation.Event, 100)}
