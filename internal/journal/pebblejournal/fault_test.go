@@ -307,6 +307,47 @@ func TestCloseWhileDiskIsFull(t *testing.T) {
 	}
 }
 
+// Ready says why the log takes no entries now, also if the reason changes meanwhile.
+func TestReady_OtherReason(t *testing.T) {
+	var d disk
+	failed := heldLog{begun: make(chan struct{}), goOn: make(chan struct{})}
+	j := open(t, Options{
+		FS: errorfs.Wrap(vfs.NewMem(), &d), RetryAfter: time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(failed, &slog.HandlerOptions{Level: slog.LevelError})),
+	})
+	defer j.Close()
+	d.fail(full)
+	if r := j.one("lab", "a"); r.Err == nil {
+		t.Fatal("appended to a full disk")
+	}
+	<-failed.begun // the store is not opened again yet
+	first := j.Ready()
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for now := first; now != nil && now.Error() == first.Error(); {
+			now = j.Ready()
+		}
+	})
+	close(failed.goOn)
+	asking.Wait()
+	if err := j.Ready(); err == nil {
+		t.Error("the log is ready")
+	}
+}
+
+// heldLog is a log whose first line waits.
+type heldLog struct{ begun, goOn chan struct{} }
+
+func (l heldLog) Write(p []byte) (int, error) {
+	select {
+	case <-l.goOn:
+	default:
+		close(l.begun)
+		<-l.goOn
+	}
+	return len(p), nil
+}
+
 // Between its write and the end of its sync an entry is in the store, but not
 // yet visible.
 func TestRange_UnsyncedEntry(t *testing.T) {

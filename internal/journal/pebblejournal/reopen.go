@@ -14,7 +14,7 @@ const maxBackoff = 50
 // reopenStore rejects appends until the store has been opened again. It returns
 // false if the journal is closed first.
 func (j *Journal) reopenStore(reason error) bool {
-	j.down.Store(&reason)
+	j.down.Store(new(reason))
 	j.log.Error("log takes no entries; it will be tried again", "reason", reason)
 	wait := j.opt.RetryAfter
 	timer := time.NewTimer(0)
@@ -39,7 +39,7 @@ func (j *Journal) reopenStore(reason error) bool {
 			if err.Error() != reason.Error() {
 				j.log.Warn("log still takes no entries", "reason", err)
 				reason = err
-				j.down.Store(&reason)
+				j.down.Store(new(reason))
 			}
 			timer.Reset(wait)
 			wait = min(2*wait, maxBackoff*j.opt.RetryAfter)
