@@ -374,7 +374,7 @@ func playMutant(t *testing.T, gateway *meuptest.Gateway, p *proxy, v vector.Vect
 	suite := newSuite(t, server.URL, step)
 	p.faulty.Store(true)
 	err := suite.Run(t.Context(), &v)
+	server.Close() // first: no connection begins after it
 	p.running.Wait()
-	server.Close()
 	return err
 }
