@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -233,6 +234,7 @@ func steady(t *testing.T, c *client.Client) *load {
 	l.running.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			draft := protocol.Envelope{ID: protocol.ID(fmt.Sprintf("%s-%06d", c.You(), n)), Kind: protocol.KindChat, Payload: []byte(`{"message":"next"}`)}
+			at := time.Now()
 			p, err := c.SendAsync(context.Background(), draft)
 			if err != nil {
 				t.Errorf("send: %v", err)
@@ -241,7 +243,7 @@ func steady(t *testing.T, c *client.Client) *load {
 			l.mu.Lock()
 			l.sent[c.You()] = n + 1
 			l.mu.Unlock()
-			l.settle(p)
+			l.settle(p, at)
 		}
 	})
 	return l

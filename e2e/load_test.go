@@ -23,6 +23,8 @@ type load struct {
 	sent  map[protocol.ParticipantID]int
 	goal  int // of acknowledgments
 
+	refused time.Duration // an acknowledgment that takes so long tells of an outage; 0: none does
+
 	ordered map[protocol.ID]bool // acknowledged before the first outage; nil without one
 }
 
@@ -43,7 +45,11 @@ func startLoad(t *testing.T, clients ...*client.Client) *load {
 
 func (l *load) one(ctx context.Context, c *client.Client) {
 	who := c.You()
-	var pending []*client.Pending
+	type sent struct {
+		*client.Pending
+		at time.Time
+	}
+	var pending []sent
 	pace := time.NewTicker(5 * time.Millisecond)
 	defer pace.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
@@ -54,6 +60,7 @@ func (l *load) one(ctx context.Context, c *client.Client) {
 			ID: protocol.ID(fmt.Sprintf("%s-%06d", who, n)), Kind: protocol.KindChat,
 			Payload: []byte(fmt.Sprintf(`{"message":"number %d"}`, n)),
 		}
+		at := time.Now()
 		p, err := c.SendAsync(context.Background(), draft)
 		if err != nil {
 			l.t.Errorf("send as %s: %v", who, err)
@@ -62,26 +69,29 @@ func (l *load) one(ctx context.Context, c *client.Client) {
 		l.mu.Lock()
 		l.sent[who] = n + 1
 		l.mu.Unlock()
-		pending = append(pending, p)
+		pending = append(pending, sent{p, at})
 		if len(pending) > 32 {
-			l.settle(pending[0])
+			l.settle(pending[0].Pending, pending[0].at)
 			pending = pending[1:]
 		}
 	}
 	for _, p := range pending {
-		l.settle(p)
+		l.settle(p.Pending, p.at)
 	}
 }
 
-func (l *load) settle(p *client.Pending) {
+func (l *load) settle(p *client.Pending, sent time.Time) {
 	r, err := p.Wait(context.Background())
 	if err != nil {
 		l.t.Errorf("envelope %s: %v", p.ID, err)
 		return
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refused > 0 && time.Since(sent) >= l.refused {
+		l.unorder()
+	}
 	l.acked[r.ID] = r.Seq
-	l.mu.Unlock()
 }
 
 func (l *load) count() int {
@@ -113,11 +123,24 @@ func (l *load) finish() {
 	l.running.Wait()
 }
 
+// refusedAfter makes an acknowledgment that takes longer than a gateway waits for its log tell of
+// an outage.
+func (l *load) refusedAfter(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = d
+}
+
 // outage tells that the log may be unavailable from now on. Gateways then refuse
 // envelopes in flight, and the client sends those again behind others.
 func (l *load) outage() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.unorder()
+}
+
+// unorder ends the order of the senders, behind what was acknowledged so far; mu is held.
+func (l *load) unorder() {
 	if l.ordered != nil {
 		return
 	}
