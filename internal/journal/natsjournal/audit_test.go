@@ -171,8 +171,11 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 				t.Errorf("delivered %d of %d, or in another order; %d notifications", len(got), sent, other.Load())
 			}
 			sameDigest(t, "lab", a, b)
-			compared := b.auditor.compared.Load()
+			compared, verified := b.auditor.compared.Load(), b.auditor.verifications.Load()
 			testkit.Eventually(t, "copies are compared again", func() bool { return b.auditor.compared.Load() > compared })
+			if v := b.auditor.verifications.Load(); v != verified {
+				t.Errorf("the new copy was verified %d times", v-verified)
+			}
 			if v := a.auditor.verifications.Load(); v > 1 { // its copy is right: a verification, if any, finds nothing
 				t.Errorf("%d verifications of the right copy", v)
 			}

@@ -133,7 +133,7 @@ func (s *stream) run(ctx context.Context) {
 		if s.local.Pos.Seq != start || errors.Is(err, errAgain) {
 			pause = restartMin
 		}
-		s.failures = min(s.failures+1, 3)
+		s.failures = min(s.failures+1, 3) // bounds followTimeouts
 		select {
 		case <-ctx.Done():
 		case <-s.resync:

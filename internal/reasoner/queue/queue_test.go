@@ -274,14 +274,14 @@ func TestShutdown_LeavesJobs(t *testing.T) {
 		<-ctx.Done()
 		causes <- context.Cause(ctx)
 		return nil, ctx.Err()
-	}), func(o *queue.Options) { o.Drain = time.Millisecond })
+	}), func(o *queue.Options) { o.Drain = time.Millisecond; o.AckWait = time.Hour })
 	waiting := ask(t, s.client(), request("a"))
 	receive(t, "the job is begun", begun)
 	w.stop()
 	if err := receive(t, "the decision ends", causes); err == nil || !strings.Contains(err.Error(), "stops") {
 		t.Errorf("ended by %v", err)
 	}
-	s.worker()
+	s.worker(func(o *queue.Options) { o.AckWait = time.Hour })
 	if a := receive(t, "an answer", waiting); a.err != nil {
 		t.Error(a.err)
 	}
