@@ -61,10 +61,8 @@ func firstHalf(text []byte) int {
 			i++
 		case i+escapeLength == len(text) && isHalf(text[i:], 0xd800):
 			return i
-		case text[i+1] == 'u':
-			i += escapeLength
 		default:
-			i += 2
+			i += 2 // as half reads it; the digits of \u are no escapes
 		}
 	}
 	return len(text)

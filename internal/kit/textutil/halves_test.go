@@ -62,6 +62,7 @@ func FuzzHalves(f *testing.F) {
 	f.Add(`{"t":"\ud83d"}`, `{"t":"\ude00"}`)
 	f.Add(`{"t":"\\`, `{"t" : "\u"}`)
 	f.Add("{\"t\":\"\\ud\x1800\"}", `{"t":"\udC00"}`)
+	f.Add(`{"t":"\ud00\\"}`, `{"t":"x"}`)
 	f.Fuzz(func(t *testing.T, first, second string) {
 		var h Halves
 		for _, data := range []string{first, second} {
