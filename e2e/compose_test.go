@@ -243,7 +243,7 @@ func steady(t *testing.T, c *client.Client) *load {
 			l.mu.Lock()
 			l.sent[c.You()] = n + 1
 			l.mu.Unlock()
-			l.settle(p, at)
+			l.settle(inFlight{p, at})
 		}
 	})
 	return l

@@ -28,6 +28,12 @@ type load struct {
 	ordered map[protocol.ID]bool // acknowledged before the first outage; nil without one
 }
 
+// inFlight is an envelope that was sent.
+type inFlight struct {
+	*client.Pending
+	at time.Time
+}
+
 // startLoad makes the clients send until finish is called: without a pause as long as
 // more waits, and then a few at a time.
 func startLoad(t *testing.T, clients ...*client.Client) *load {
@@ -45,11 +51,7 @@ func startLoad(t *testing.T, clients ...*client.Client) *load {
 
 func (l *load) one(ctx context.Context, c *client.Client) {
 	who := c.You()
-	type sent struct {
-		*client.Pending
-		at time.Time
-	}
-	var pending []sent
+	var pending []inFlight
 	pace := time.NewTicker(5 * time.Millisecond)
 	defer pace.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
@@ -69,18 +71,18 @@ func (l *load) one(ctx context.Context, c *client.Client) {
 		l.mu.Lock()
 		l.sent[who] = n + 1
 		l.mu.Unlock()
-		pending = append(pending, sent{p, at})
+		pending = append(pending, inFlight{p, at})
 		if len(pending) > 32 {
-			l.settle(pending[0].Pending, pending[0].at)
+			l.settle(pending[0])
 			pending = pending[1:]
 		}
 	}
 	for _, p := range pending {
-		l.settle(p.Pending, p.at)
+		l.settle(p)
 	}
 }
 
-func (l *load) settle(p *client.Pending, sent time.Time) {
+func (l *load) settle(p inFlight) {
 	r, err := p.Wait(context.Background())
 	if err != nil {
 		l.t.Errorf("envelope %s: %v", p.ID, err)
@@ -88,7 +90,7 @@ func (l *load) settle(p *client.Pending, sent time.Time) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.refused > 0 && time.Since(sent) >= l.refused {
+	if l.refused > 0 && time.Since(p.at) >= l.refused {
 		l.unorder()
 	}
 	l.acked[r.ID] = r.Seq
