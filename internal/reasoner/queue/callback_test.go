@@ -103,7 +103,7 @@ func TestShutdown_LeavesCallbacks(t *testing.T) {
 		t.Fatalf("%d jobs", n)
 	}
 	posted := make(chan *wire.Callback, 1)
-	s.worker(posts(posted), func(o *queue.Options) { o.AckWait = time.Hour })
+	s.worker(posts(posted), longLease)
 	if got := receive(t, "the callback", posted); got.JobID != "a" || got.Status != wire.StatusOK {
 		t.Errorf("posted %+v", got)
 	}
@@ -205,7 +205,7 @@ func TestUnreadableResult(t *testing.T) {
 	s.open()
 	s.writeResult("a", "no JSON")
 	posted := make(chan *wire.Callback, 8)
-	s.worker(posts(posted), func(o *queue.Options) { o.AckWait = time.Hour })
+	s.worker(posts(posted), longLease)
 	s.put(jobOf(callbackRequest("a", "example.org")))
 	if got := receive(t, "a callback", posted); got.Status != wire.StatusError || got.Error != "internal" || got.JobID != "a" {
 		t.Errorf("posted %+v", got)
@@ -238,7 +238,7 @@ func TestSameID_OtherRequest(t *testing.T) {
 	refused("a")
 	refused("canceled")
 	posted := make(chan *wire.Callback, 8)
-	s.worker(posts(posted), func(o *queue.Options) { o.AckWait = time.Hour })
+	s.worker(posts(posted), longLease)
 	if _, err := c.AgentIntent(t.Context(), request("a")); err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestCancelRunning(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
 	// Without heartbeats only the notice can end it.
-	w := s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) { o.AckWait = time.Hour })
+	w := s.worker(decides(hangingDecide(begun, ended)), longLease)
 	waiting := ask(t, s.client(), request("a"))
 	receive(t, "the job is begun", begun)
 	cancelJob(t, s.client(), "a", true)

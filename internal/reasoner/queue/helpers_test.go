@@ -124,6 +124,9 @@ func (r *running) stop() {
 // a lease may end before it is extended, and another worker would decide the job too.
 func shortLease(o *queue.Options) { o.AckWait, o.Workers = 600*time.Millisecond, 1 }
 
+// longLease redelivers no job of a worker that is slow.
+func longLease(o *queue.Options) { o.AckWait = time.Hour }
+
 // open opens the queue without processing it.
 func (s *site) open(change ...func(*queue.Options)) *running {
 	s.t.Helper()

@@ -171,7 +171,7 @@ func TestWrittenOnce(t *testing.T) {
 	if err := jobs.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.worker(func(o *queue.Options) { o.AckWait = time.Hour })
+	s.worker(longLease)
 	s.put(jobOf(request("a")))
 	a := receive(t, "an answer", waiting)
 	if a.err != nil || a.resp.FinalText != "done: goal" {
@@ -281,7 +281,7 @@ func TestShutdown_LeavesJobs(t *testing.T) {
 	if err := receive(t, "the decision ends", causes); err == nil || !strings.Contains(err.Error(), "stops") {
 		t.Errorf("ended by %v", err)
 	}
-	s.worker(func(o *queue.Options) { o.AckWait = time.Hour })
+	s.worker(longLease)
 	if a := receive(t, "an answer", waiting); a.err != nil {
 		t.Error(a.err)
 	}
