@@ -32,6 +32,27 @@ test("toggle: open while reasoning, closed by itself a second after the end, onc
   assert.equal(t.closesAt(block("complete"), 1502), null);
 });
 
+test("toggle: a block that was drawn as open at the last moment is told when it closes", () => {
+  const t = new Toggles();
+  t.isOpen(block("reasoning"), 0);
+  assert.equal(t.isOpen(block("complete"), 500), true);
+  assert.equal(t.isOpen(block("complete"), 1499), true);
+  assert.equal(t.closesAt(block("complete"), 1500), 1500);
+  assert.equal(t.isOpen(block("complete"), 1501), false);
+  assert.equal(t.closesAt(block("complete"), 1502), null);
+});
+
+test("toggle: what a person has decided about closes at no time", () => {
+  const t = new Toggles();
+  t.isOpen(block("reasoning"), 0);
+  t.choose("c", true);
+  assert.equal(t.closesAt(block("complete"), 500), null);
+  assert.equal(t.isOpen(block("complete"), 9000), true);
+  t.isOpen(block("reasoning", "d"), 0);
+  t.preference = "open";
+  assert.equal(t.closesAt(block("complete", "d"), 500), null);
+});
+
 test("toggle: a block that had ended when first seen is collapsed", () => {
   const t = new Toggles();
   assert.equal(t.isOpen(block("complete"), 0), false);

@@ -37,15 +37,18 @@ export class Toggles {
 
   /** Reports whether a block is expanded; `now` is the same monotonic clock for all calls, in milliseconds. */
   isOpen(block: Block, now: Millis): boolean {
-    const chosen = this.choices.get(block.path);
-    if (chosen !== undefined) return chosen;
-    if (this.preference !== "automatic") return this.preference === "open";
     const closesAt = this.closesAt(block, now);
-    return closesAt === null ? block.status === "reasoning" : now < closesAt;
+    if (closesAt === null) return this.choices.get(block.path) ?? (this.preference === "automatic" ? block.status === "reasoning" : this.preference === "open");
+    if (now >= closesAt) this.watched.delete(block.path);
+    return now < closesAt;
   }
 
-  /** Returns the time at which a block will collapse; null: never, or it is collapsed. */
+  /**
+   * Returns the time at which a block that isOpen reported as expanded collapses
+   * by itself, even if it has passed since; null: never, or it is collapsed.
+   */
   closesAt(block: Block, now: Millis): Millis | null {
+    if (this.preference !== "automatic" || this.choices.has(block.path)) return null;
     if (block.status === "reasoning") {
       this.watched.set(block.path, null);
       return null;
@@ -53,9 +56,7 @@ export class Toggles {
     const endedAt = this.watched.get(block.path);
     if (endedAt === undefined) return null; // it had ended when it was first seen
     if (endedAt === null) this.watched.set(block.path, now);
-    const at = (endedAt ?? now) + LINGER;
-    if (now >= at) this.watched.delete(block.path);
-    return now < at ? at : null;
+    return (endedAt ?? now) + LINGER;
   }
 
   /** Returns the state to store over a reload. */
